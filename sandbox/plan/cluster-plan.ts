@@ -14,8 +14,6 @@ export type ComponentName = (typeof componentNames)[number];
 /** TCP ports on 127.0.0.1 that one cluster listens on; etcd listens on Unix sockets in the cluster's folder. */
 export interface ClusterPorts {
   readonly apiServer: number;
-  readonly controllerManager: number;
-  readonly scheduler: number;
   /** The kubelet port of every node. */
   readonly kubelet: number;
   /** kwok's own port, behind the kubelet port. */
@@ -23,7 +21,7 @@ export interface ClusterPorts {
 }
 
 /** How many ports {@link clusterPorts} takes. */
-export const portsPerCluster = 5;
+export const portsPerCluster = 3;
 
 /** Everything that is decided about one cluster before its start. */
 export interface ClusterPlan {
@@ -86,7 +84,7 @@ export interface SandboxShape {
 export const maxTargets = 60;
 
 /**
- * With more targets no cluster signs certificate requests: its signers hold four of the 14 inotify instances of a
+ * With more targets no cluster signs certificate requests: its signers hold four of the 11 inotify instances of a
  * control plane, and Linux gives a user 128.
  */
 const mostTargetsThatSign = 8;
@@ -101,9 +99,9 @@ export function clusterNames(targets: number): readonly string[] {
 
 /** Names the ports that were found free for one cluster; throws when there are fewer than {@link portsPerCluster}. */
 export function clusterPorts(free: readonly number[]): ClusterPorts {
-  const [apiServer = 0, controllerManager = 0, scheduler = 0, kubelet = 0, kwok = 0] = free;
+  const [apiServer = 0, kubelet = 0, kwok = 0] = free;
   if (kwok === 0) throw new RangeError(`A cluster needs ${portsPerCluster} ports, got ${free.length}`);
-  return { apiServer, controllerManager, scheduler, kubelet, kwok };
+  return { apiServer, kubelet, kwok };
 }
 
 /**

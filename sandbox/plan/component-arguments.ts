@@ -99,27 +99,22 @@ function apiServer(plan: ClusterPlan): readonly string[] {
   ];
 }
 
-/** Flags that kube-controller-manager and kube-scheduler share. */
-function controller(plan: ClusterPlan, name: ComponentName, port: number, qps: number | undefined): readonly string[] {
-  const kubeconfig = clusterFile(plan, `${name}.kubeconfig`);
+/**
+ * Flags that kube-controller-manager and kube-scheduler share. They serve nothing, since nobody asks them: a server
+ * watches the files of its certificates and CAs, each through one of the 128 inotify instances that Linux gives a user.
+ */
+function controller(plan: ClusterPlan, name: ComponentName, qps: number | undefined): readonly string[] {
   return [
-    `--kubeconfig=${kubeconfig}`,
-    `--authentication-kubeconfig=${kubeconfig}`,
-    `--authorization-kubeconfig=${kubeconfig}`,
-    '--bind-address=127.0.0.1',
-    `--secure-port=${port}`,
-    `--tls-cert-file=${pki(plan, 'local-server.crt')}`,
-    `--tls-private-key-file=${pki(plan, 'local-server.key')}`,
+    `--kubeconfig=${clusterFile(plan, `${name}.kubeconfig`)}`,
+    '--secure-port=0',
     '--leader-elect=false',
-    '--profiling=false',
-    '--contention-profiling=false',
     ...(qps === undefined ? [] : [`--kube-api-qps=${qps}`, `--kube-api-burst=${2 * qps}`]),
   ];
 }
 
 function controllerManager(plan: ClusterPlan): readonly string[] {
   return [
-    ...controller(plan, 'kube-controller-manager', plan.ports.controllerManager, plan.clientLimits.controllerManager),
+    ...controller(plan, 'kube-controller-manager', plan.clientLimits.controllerManager),
     '--use-service-account-credentials=true',
     `--service-account-private-key-file=${pki(plan, 'service-account.key')}`,
     `--root-ca-file=${pki(plan, 'ca.crt')}`,
@@ -128,7 +123,6 @@ function controllerManager(plan: ClusterPlan): readonly string[] {
         ? [`--cluster-signing-cert-file=${pki(plan, 'ca.crt')}`, `--cluster-signing-key-file=${pki(plan, 'ca.key')}`]
         : []
     ),
-    `--requestheader-client-ca-file=${pki(plan, 'front-proxy-ca.crt')}`,
     `--cluster-name=${plan.name}`,
     `--service-cluster-ip-range=${plan.serviceCidrs.join(',')}`,
     ...(plan.realNetwork === undefined ? [] : ['--node-monitor-grace-period=20s']),
@@ -154,7 +148,7 @@ const argumentsOf: Readonly<Record<ComponentName, (plan: ClusterPlan) => readonl
   etcd,
   'kube-apiserver': apiServer,
   'kube-controller-manager': controllerManager,
-  'kube-scheduler': (plan) => controller(plan, 'kube-scheduler', plan.ports.scheduler, plan.clientLimits.scheduler),
+  'kube-scheduler': (plan) => controller(plan, 'kube-scheduler', plan.clientLimits.scheduler),
   kwok,
 };
 

@@ -68,7 +68,7 @@ describe('the kubelet API of virtual nodes', () => {
   }
 
   /**
-   * kwok attaches to a file by an inotify instance, of which a user has 128 and a control plane takes 14: other tests
+   * kwok attaches to a file by an inotify instance, of which a user has 128 and a control plane takes 11: other tests
    * at the same time may hold all.
    */
   async function withInotify(follow: () => Promise<string>): Promise<string> {

@@ -16,7 +16,7 @@ export const sampleShape: SandboxShape = {
 export function samplePlans(change: Partial<SandboxShape> = {}): readonly ClusterPlan[] {
   const shape = { ...sampleShape, ...change };
   const ports = Array.from(
-    { length: shape.targets + 1 }, (_, index) => clusterPorts([1, 2, 3, 4, 5].map((port) => 1_000 + 10 * index + port)),
+    { length: shape.targets + 1 }, (_, index) => clusterPorts([1, 2, 3].map((port) => 1_000 + 10 * index + port)),
   );
   return planClusters(shape, ports);
 }

@@ -48,11 +48,11 @@ describe('planClusters', () => {
 describe('clusterPorts', () => {
   it('names the ports', () => {
     assert.deepEqual(
-      clusterPorts([1, 2, 3, 4, 5]), { apiServer: 1, controllerManager: 2, scheduler: 3, kubelet: 4, kwok: 5 },
+      clusterPorts([1, 2, 3]), { apiServer: 1, kubelet: 2, kwok: 3 },
     );
   });
 
-  it('refuses too few', () => assert.throws(() => clusterPorts([1, 2, 3, 4]), /needs 5 ports, got 4/));
+  it('refuses too few', () => assert.throws(() => clusterPorts([1, 2]), /needs 3 ports, got 2/));
 });
 
 describe('addresses of a cluster', () => {

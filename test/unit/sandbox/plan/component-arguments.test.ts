@@ -30,12 +30,12 @@ describe('componentArguments', () => {
       assert.deepEqual(names, [...new Set(names)]);
     });
 
-    it(`${name} listens on this machine only`, () => {
+    it(`${name} listens on this machine only, or not at all`, () => {
       const listening = componentArguments(sampleTarget(), name).filter(
-        (flag) => /^--(bind-address|listen-|server-address|advertise)/.test(flag),
+        (flag) => /^--(bind-address|listen-|server-address|advertise|secure-port=0)/.test(flag),
       );
       assert.ok(listening.length > 0);
-      for (const flag of listening) assert.match(flag, /=(127\.0\.0\.1(:\d+)?|unix:\/\/[a-z-]+\.sock:0)$/);
+      for (const flag of listening) assert.match(flag, /=(127\.0\.0\.1(:\d+)?|unix:\/\/[a-z-]+\.sock:0|0)$/);
     });
   }
 
@@ -74,8 +74,8 @@ describe('componentArguments', () => {
     ],
     ['a single instance elects no leader', 'kube-scheduler', '--leader-elect=false'],
     ['kwok manages its own nodes only', 'kwok', '--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake'],
-    ['nodes name the gate as kubelet port', 'kwok', '--node-port=1014'],
-    ['kwok itself is behind the gate', 'kwok', '--server-address=127.0.0.1:1015'],
+    ['nodes name the gate as kubelet port', 'kwok', '--node-port=1012'],
+    ['kwok itself is behind the gate', 'kwok', '--server-address=127.0.0.1:1013'],
     ['etcd spares the disk', 'etcd', '--unsafe-no-fsync'],
   ];
   for (const [what, name, flag] of rows) {
