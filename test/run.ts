@@ -1,18 +1,35 @@
 // Runs suites by name, one after the other: `npm run soak -- NAME… [-- ARGUMENTS]`. Without a name it lists them.
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
+import { constants, setPriority } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { SUITES, TEST_SUITES, type Suite } from './suites.ts';
 
 const BUILD = fileURLToPath(new URL('..', import.meta.url));
 
-/** Runs Node.js; gives its exit code, 1 for one that a signal has ended. */
-async function node(...args: readonly string[]): Promise<number> {
-  const child = spawn(process.execPath, [...args], { stdio: 'inherit' });
-  const [code] = (await once(child, 'close')) as [number | null];
-  return code ?? 1;
+/** A running Node.js. */
+interface Run {
+  readonly child: ChildProcess;
+  /** Its exit code, 1 where a signal has ended it. */
+  readonly code: Promise<number>;
+}
+
+function node(...args: readonly string[]): Run {
+  return running(spawn(process.execPath, [...args], { stdio: 'inherit' }));
+}
+
+/** Runs it beside others: they have the processors first, and no line of theirs is written over by its progress. */
+function nodeBeside(...args: readonly string[]): Run {
+  const child = spawn(process.execPath, [...args], { stdio: ['ignore', 'inherit', 'pipe'] });
+  child.stderr.pipe(process.stderr);
+  if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW);
+  return running(child);
+}
+
+function running(child: ChildProcess): Run {
+  return { child, code: once(child, 'close').then(([code]) => (code as number | null) ?? 1) };
 }
 
 /** Compiled files that a pattern names. Throws when there is none: a suite that runs nothing would pass. */
@@ -30,23 +47,45 @@ const BUILT: Readonly<Record<Exclude<Suite['needs'], 'nothing'>, readonly string
   'control-planes': [], tools: ['--tools'], 'real-nodes': ['--tools', '--nodes'],
 };
 
-async function prepare({ needs }: Suite): Promise<number> {
-  if (needs === 'nothing') return 0;
-  return node(join(BUILD, 'cli', 'main.js'), 'sandbox', 'build', ...BUILT[needs]);
+/** Builds what a suite needs; undefined where that is nothing. */
+function prepare({ needs }: Suite, start = node): Run | undefined {
+  if (needs === 'nothing') return undefined;
+  return start(join(BUILD, 'cli', 'main.js'), 'sandbox', 'build', ...BUILT[needs]);
 }
 
-async function run(suite: Suite, given: readonly string[]): Promise<number> {
-  const prepared = await prepare(suite);
+/**
+ * Builds what the last suite needs while the others run, which often wait for clocks. It does so for the last suite
+ * alone, since two builds of one program would only wait for each other.
+ */
+function prepareLast(suites: readonly Suite[]): Run | undefined {
+  const last = suites.at(-1);
+  return last === undefined || suites.length < 2 ? undefined : prepare(last, nodeBeside);
+}
+
+async function run(suite: Suite, given: readonly string[], building = prepare(suite)): Promise<number> {
+  const prepared = await building?.code ?? 0;
   if (prepared !== 0) return prepared;
-  const files = suite.files.flatMap(filesOf);
+  const files = [...new Set(suite.files.flatMap(filesOf))];
   const { timeoutSeconds, concurrency = 1, node: flags = [], args = [] } = suite;
   if (timeoutSeconds !== undefined) {
-    const limits = [`--test-concurrency=${concurrency}`, `--test-timeout=${timeoutSeconds * 1_000}`];
-    return node(...flags, '--test', ...limits, '--test-reporter=spec', ...files);
+    const limits = [String(concurrency), String(timeoutSeconds)];
+    return node(...flags, join(BUILD, 'test', 'run-files.js'), ...limits, ...files).code;
   }
   for (const file of files) {
-    const code = await node(...flags, '--test-reporter=spec', file, ...(given.length > 0 ? given : args));
+    const code = await node(...flags, '--test-reporter=spec', file, ...(given.length > 0 ? given : args)).code;
     if (code !== 0) return code;
+  }
+  return 0;
+}
+
+/** Runs suites one after the other, up to the first that fails; gives its exit code. */
+async function runAll(suites: readonly Suite[], given: readonly string[]): Promise<number> {
+  const building = prepareLast(suites);
+  for (const suite of suites) {
+    const code = await run(suite, given, suite === suites.at(-1) ? building : undefined);
+    if (code === 0) continue;
+    building?.child.kill();
+    return code;
   }
   return 0;
 }
@@ -68,12 +107,7 @@ async function main(words: readonly string[]): Promise<number> {
     console.log(list());
     return unknown.length > 0 ? 1 : 0;
   }
-  for (const name of names) {
-    const suite = SUITES[name];
-    const code = suite === undefined ? 1 : await run(suite, given);
-    if (code !== 0) return code;
-  }
-  return 0;
+  return runAll(names.flatMap((name) => SUITES[name] ?? []), given);
 }
 
 process.exitCode = await main(process.argv.slice(2));
