@@ -141,20 +141,3 @@ require (
 	sigs.k8s.io/structured-merge-diff/v6 v6.3.3 // indirect
 	sigs.k8s.io/yaml v1.6.0 // indirect
 )
-
-// The versions of the control planes' module beside this one, so that both share what the compiler has cached.
-replace (
-	github.com/Azure/go-ansiterm => github.com/Azure/go-ansiterm v0.0.0-20230124172434-306776ec8161
-	github.com/Masterminds/semver/v3 => github.com/Masterminds/semver/v3 v3.4.0
-	github.com/go-openapi/jsonpointer => github.com/go-openapi/jsonpointer v0.21.0
-	github.com/go-openapi/swag => github.com/go-openapi/swag v0.23.0
-	github.com/mailru/easyjson => github.com/mailru/easyjson v0.7.7
-	github.com/moby/term => github.com/moby/term v0.5.0
-	github.com/prometheus/procfs => github.com/prometheus/procfs v0.19.2
-	github.com/sirupsen/logrus => github.com/sirupsen/logrus v1.9.3
-	golang.org/x/crypto => golang.org/x/crypto v0.48.0
-	golang.org/x/net => golang.org/x/net v0.51.0
-	golang.org/x/text => golang.org/x/text v0.34.0
-	golang.org/x/time => golang.org/x/time v0.14.0
-	google.golang.org/genproto/googleapis/rpc => google.golang.org/genproto/googleapis/rpc v0.0.0-20260226221140-a57be14db171
-)

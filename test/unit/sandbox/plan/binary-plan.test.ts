@@ -131,10 +131,15 @@ describe('goVersionProblem', () => {
   ));
 });
 
+const goMod = async (folder: string): Promise<string> =>
+  readFile(join(await moduleFolder(folder), 'go.mod'), 'utf8');
+
+const replacements = async (folder: string): Promise<readonly string[]> =>
+  (await goMod(folder)).match(/^\t.* => .*/gm) ?? [];
+
 /** Versions by module; without those that a `replace` sets. */
 async function requiredVersions(folder: string): Promise<ReadonlyMap<string, string>> {
-  const text = await readFile(join(await moduleFolder(folder), 'go.mod'), 'utf8');
-  const rows = text.matchAll(/^\t(\S+\.\S+) (v\S+)/gm);
+  const rows = (await goMod(folder)).matchAll(/^\t(\S+\.\S+) (v\S+)/gm);
   return new Map([...rows].map(([, name = '', version = '']) => [name, version]));
 }
 
@@ -147,6 +152,11 @@ describe('the versions of modules that control planes have, too', () => {
         return other !== undefined && other !== version && other !== 'v0.0.0';
       });
       assert.deepEqual(differing, []);
+    });
+
+    it(`are replaced alike in ${folder}: what is compiled has the path of the version that is required`, async () => {
+      const others = await replacements('sandbox/binaries');
+      assert.deepEqual((await replacements(folder)).filter((line) => !others.includes(line)), []);
     });
   }
 });
