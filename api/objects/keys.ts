@@ -1,8 +1,8 @@
 // Every label, annotation, taint and finalizer key of Isthmus, with its writer and reader. The names are Admiralty
 // 0.17's (pkg/common/constants.go), so that its users' manifests and tools keep working.
 
-/** Prefix of Admiralty's keys, which we own. */
-export const OWN_PREFIX = 'multicluster.admiralty.io/';
+/** Prefix of Admiralty's keys and of some that Isthmus added; its others begin with `isthmus.dev/`. */
+export const ADMIRALTY_PREFIX = 'multicluster.admiralty.io/';
 
 /** Label on a Namespace, set by its owner, read by the webhook configuration: its pods may be elected. */
 export const NAMESPACE_OPT_IN_LABEL = 'multicluster-scheduler';
@@ -11,109 +11,109 @@ export const NAMESPACE_OPT_IN_VALUE = 'enabled';
 
 /** Annotation on a source pod, set by the user, read by the webhook: run this pod in a target cluster. Any value does
  * but {@link NOT_ELECTED}. */
-export const ELECT_ANNOTATION = `${OWN_PREFIX}elect`;
+export const ELECT_ANNOTATION = `${ADMIRALTY_PREFIX}elect`;
 /** The value of {@link ELECT_ANNOTATION} that keeps a pod here, also in a namespace that elects all of its pods. */
 export const NOT_ELECTED = 'false';
 /** Annotation on a source pod, set by the user: requests one delegate without a reservation in Admiralty, which is
  * always so here. Accepted and preserved. */
-export const NO_RESERVATION_ANNOTATION = `${OWN_PREFIX}no-reservation`;
+export const NO_RESERVATION_ANNOTATION = `${ADMIRALTY_PREFIX}no-reservation`;
 /** Annotation on a source pod, set by the user, read by the webhook: YAML of the constraints for choosing a cluster. */
-export const PROXY_CONSTRAINTS_ANNOTATION = `${OWN_PREFIX}proxy-pod-scheduling-constraints`;
+export const PROXY_CONSTRAINTS_ANNOTATION = `${ADMIRALTY_PREFIX}proxy-pod-scheduling-constraints`;
 /** Annotation on a source pod, set by the user, read by webhook and scheduler: the spec's constraints choose the
  * cluster, not the node in it. */
-export const USE_SPEC_CONSTRAINTS_ANNOTATION = `${OWN_PREFIX}use-constraints-from-spec-for-proxy-pod-scheduling`;
+export const USE_SPEC_CONSTRAINTS_ANNOTATION = `${ADMIRALTY_PREFIX}use-constraints-from-spec-for-proxy-pod-scheduling`;
 /** Annotation on a source pod, set by the user, validated by the webhook, read by the scheduler: labels whose
  * `key=value` matches this RE2 expression keep their keys in the target. */
-export const NO_PREFIX_LABEL_REGEXP_ANNOTATION = `${OWN_PREFIX}no-prefix-label-regexp`;
+export const NO_PREFIX_LABEL_REGEXP_ANNOTATION = `${ADMIRALTY_PREFIX}no-prefix-label-regexp`;
 /** Annotation on a proxy pod, set by the webhook, read by the scheduler: the user's pod as JSON (which is YAML 1.2) or
  * compressed. */
-export const SOURCE_MANIFEST_ANNOTATION = `${OWN_PREFIX}sourcepod-manifest`;
+export const SOURCE_MANIFEST_ANNOTATION = `${ADMIRALTY_PREFIX}sourcepod-manifest`;
 /** Label on proxy pods, set by the webhook: selects the pods that an uninstall must release. Value {@link TRUE}. */
-export const HAS_FINALIZER_LABEL = `${OWN_PREFIX}has-finalizer`;
+export const HAS_FINALIZER_LABEL = `${ADMIRALTY_PREFIX}has-finalizer`;
 /** Finalizer on proxy pods, set by the webhook. Removed by the scheduler before the bind, by the feedback controller
  * after it. */
-export const DELEGATE_FINALIZER = `${OWN_PREFIX}delegate`;
+export const DELEGATE_FINALIZER = `${ADMIRALTY_PREFIX}delegate`;
 
 /** Label on PodChaperons and delegate pods, set by the scheduler, read by all components: UID of the proxy pod. On
  * copies of followed objects: of the object in the source. */
-export const PARENT_UID_LABEL = `${OWN_PREFIX}parent-uid`;
+export const PARENT_UID_LABEL = `${ADMIRALTY_PREFIX}parent-uid`;
 /** Label on PodChaperons and delegate pods, set by the scheduler: identity of the source cluster (UID of its
  * kube-system Namespace). */
-export const PARENT_CLUSTER_LABEL = `${OWN_PREFIX}parent-cluster-name`;
+export const PARENT_CLUSTER_LABEL = `${ADMIRALTY_PREFIX}parent-cluster-name`;
 /** Annotation and label on PodChaperons and delegate pods, set by the scheduler: name of the proxy pod. The label has,
  * of a name longer than 63 characters, the first 52 and ten hexadecimal digits of the name's SHA-256. */
-export const PARENT_NAME_ANNOTATION = `${OWN_PREFIX}parent-name`;
+export const PARENT_NAME_ANNOTATION = `${ADMIRALTY_PREFIX}parent-name`;
 /** Annotation and label on PodChaperons and delegate pods, set by the scheduler: namespace of the proxy pod. */
-export const PARENT_NAMESPACE_ANNOTATION = `${OWN_PREFIX}parent-namespace`;
+export const PARENT_NAMESPACE_ANNOTATION = `${ADMIRALTY_PREFIX}parent-namespace`;
 /** Annotation on PodChaperons and delegate pods, set by the scheduler, read by kubelets: the labels of the source pod,
  * as a downward API volume shows them. Only where the pod has such a volume. */
-export const SOURCE_LABELS_ANNOTATION = `${OWN_PREFIX}source-labels`;
+export const SOURCE_LABELS_ANNOTATION = `${ADMIRALTY_PREFIX}source-labels`;
 /** Annotation on PodChaperons and delegate pods, set by the scheduler, read by kubelets: the annotations of the source
  * pod, as a downward API volume shows them. Only where the pod has such a volume. */
-export const SOURCE_ANNOTATIONS_ANNOTATION = `${OWN_PREFIX}source-annotations`;
+export const SOURCE_ANNOTATIONS_ANNOTATION = `${ADMIRALTY_PREFIX}source-annotations`;
 /** Annotation on PodChaperons, set by the scheduler: the source watches delegate pods itself, so the chaperon's status
  * may lag. Value {@link TRUE}. */
-export const SOURCE_WATCHES_PODS_ANNOTATION = `${OWN_PREFIX}source-watches-pods`;
+export const SOURCE_WATCHES_PODS_ANNOTATION = `${ADMIRALTY_PREFIX}source-watches-pods`;
 /** Annotation on PodChaperons, set by the chaperon controller, read by the feedback controller: when the delegate pod
  * was observed missing (RFC 3339). */
-export const POD_MISSING_SINCE_ANNOTATION = `${OWN_PREFIX}pod-missing-since`;
+export const POD_MISSING_SINCE_ANNOTATION = `${ADMIRALTY_PREFIX}pod-missing-since`;
 /** Annotation on PodChaperons, set by the feedback controller before it deletes one, read by the chaperon controller:
  * grace period in seconds of the delegate, if the proxy pod's delete requested one. */
-export const GRACE_PERIOD_ANNOTATION = `${OWN_PREFIX}deletion-grace-period-seconds`;
+export const GRACE_PERIOD_ANNOTATION = `${ADMIRALTY_PREFIX}deletion-grace-period-seconds`;
 /** Finalizer on PodChaperons, set by the source, removed by the chaperon controller when no delegate exists: otherwise
  * garbage collection, for example, could finish the deletion while a delegate is being created from a stale cache. */
-export const CHAPERON_FINALIZER = `${OWN_PREFIX}chaperon`;
+export const CHAPERON_FINALIZER = `${ADMIRALTY_PREFIX}chaperon`;
 /** Finalizer on delegate pods that must not run again (restart policy Never and OnFailure), set and removed by the
  * chaperon controller: such a pod cannot vanish before its terminal status is stored, even while that controller is
  * down. */
-export const RUN_ONCE_FINALIZER = `${OWN_PREFIX}run-once`;
+export const RUN_ONCE_FINALIZER = `${ADMIRALTY_PREFIX}run-once`;
 /** Annotation on PodChaperons, set by the scheduler, read by the chaperon controller, and on bound proxy pods, set by
  * the Binding, read by the failover controller: the target stops the delegate when it has lost the source (ADR 0020).
  * Value: grace period in seconds. */
-export const FENCE_ANNOTATION = `${OWN_PREFIX}fence`;
+export const FENCE_ANNOTATION = `${ADMIRALTY_PREFIX}fence`;
 /** Annotation on PodChaperons, set by the chaperon controller: since when (RFC 3339) no delegate may exist, because the
  * source was lost. */
-export const FENCED_AT_ANNOTATION = `${OWN_PREFIX}fenced-at`;
+export const FENCED_AT_ANNOTATION = `${ADMIRALTY_PREFIX}fenced-at`;
 /** Annotation on PodChaperons, set by the scheduler, read by the chaperon controller: the delegate is stopped unless
  * the source has confirmed it before this time of the target's API server (RFC 3339). */
-export const CONFIRM_BEFORE_ANNOTATION = `${OWN_PREFIX}confirm-before`;
+export const CONFIRM_BEFORE_ANNOTATION = `${ADMIRALTY_PREFIX}confirm-before`;
 /** Annotation on PodChaperons, set by the chaperon controller, removed by the feedback controller of the source: since
  * when (RFC 3339) no delegate may exist, because it was not confirmed in time. */
-export const EXPIRED_AT_ANNOTATION = `${OWN_PREFIX}expired-at`;
+export const EXPIRED_AT_ANNOTATION = `${ADMIRALTY_PREFIX}expired-at`;
 /** Annotation on a target's ClusterSummary, set by its delegate controller, read by the scheduler of sources: it stops
  * candidates that are not confirmed in time. Value {@link TRUE}. */
-export const STOPS_UNCONFIRMED_ANNOTATION = `${OWN_PREFIX}stops-unconfirmed`;
+export const STOPS_UNCONFIRMED_ANNOTATION = `${ADMIRALTY_PREFIX}stops-unconfirmed`;
 /** Annotation on PodChaperons of an Admiralty source, set by the chaperon controller, read by an Admiralty source's
  * scheduler: this target may be chosen. Value {@link TRUE}. */
-export const IS_RESERVED_ANNOTATION = `${OWN_PREFIX}is-reserved`;
+export const IS_RESERVED_ANNOTATION = `${ADMIRALTY_PREFIX}is-reserved`;
 /** Annotation on PodChaperons, set by an Admiralty source's scheduler, read by the chaperon controller: this target is
  * chosen, so the delegate is made. Value {@link TRUE}. */
-export const IS_ALLOWED_ANNOTATION = `${OWN_PREFIX}is-allowed`;
+export const IS_ALLOWED_ANNOTATION = `${ADMIRALTY_PREFIX}is-allowed`;
 
 /**
  * Annotation on a bound proxy pod, set by the Binding, read by users: name of the target that runs the delegate, as
  * `kind/name`.
  */
-export const TARGET_ANNOTATION = `${OWN_PREFIX}target`;
+export const TARGET_ANNOTATION = `${ADMIRALTY_PREFIX}target`;
 /** Annotation on a bound proxy pod, set by the Binding, read by the feedback controller: digest of the mutable parts of
  * its spec, to detect later changes. */
-export const SPEC_AT_BIND_ANNOTATION = `${OWN_PREFIX}spec-at-bind`;
+export const SPEC_AT_BIND_ANNOTATION = `${ADMIRALTY_PREFIX}spec-at-bind`;
 /** Annotation on PodChaperons, set by the feedback controller, and on delegate pods, set by their creator: the user's
  * changes of the running pod, as JSON. */
-export const CARRIED_CHANGES_ANNOTATION = `${OWN_PREFIX}carried-changes`;
+export const CARRIED_CHANGES_ANNOTATION = `${ADMIRALTY_PREFIX}carried-changes`;
 /** Annotation on a bound proxy pod, set and read by the feedback controller: keys of the annotations copied from the
  * delegate, as JSON. */
-export const DELEGATE_ANNOTATIONS_ANNOTATION = `${OWN_PREFIX}delegate-annotations`;
+export const DELEGATE_ANNOTATIONS_ANNOTATION = `${ADMIRALTY_PREFIX}delegate-annotations`;
 /**
  * Annotation on a bound proxy pod, set by the Binding, read by users and the feedback controller: name of the delegate
  * pod.
  */
-export const DELEGATE_NAME_ANNOTATION = `${OWN_PREFIX}delegate-name`;
+export const DELEGATE_NAME_ANNOTATION = `${ADMIRALTY_PREFIX}delegate-name`;
 /**
  * Annotation on PodChaperons and their delegates, set by the scheduler, read by the source: key of the target that they
  * were created through. Two targets may lead to one cluster.
  */
-export const MADE_THROUGH_ANNOTATION = `${OWN_PREFIX}made-through`;
+export const MADE_THROUGH_ANNOTATION = `${ADMIRALTY_PREFIX}made-through`;
 
 /** Prefix of keys that Admiralty does not have. */
 const ISTHMUS_PREFIX = 'isthmus.dev/';
@@ -201,21 +201,21 @@ export const COSCHEDULING_POD_GROUP_LABEL = 'scheduling.x-k8s.io/pod-group';
 export const POD_GROUP_MIN_COUNT_ANNOTATION = `${ISTHMUS_PREFIX}pod-group-min-count`;
 /** Annotation on Services and Ingresses that follow elected pods, and on their copies, set by the follow controller or
  * the user, read by DNS and load balancer controllers: serve in all clusters. Value {@link TRUE}. */
-export const GLOBAL_ANNOTATION = `${OWN_PREFIX}global`;
+export const GLOBAL_ANNOTATION = `${ADMIRALTY_PREFIX}global`;
 /** Annotation on copies of Services and Ingresses in targets, set by the follow controller: this is a copy. The value
  * is empty. */
-export const IS_DELEGATE_ANNOTATION = `${OWN_PREFIX}is-delegate`;
+export const IS_DELEGATE_ANNOTATION = `${ADMIRALTY_PREFIX}is-delegate`;
 /** Annotation on followed Services of the source, set and read by the follow controller: the user's selector,
  * `key=value,...`. */
-export const ORIGINAL_SELECTOR_ANNOTATION = `${OWN_PREFIX}original-selector`;
+export const ORIGINAL_SELECTOR_ANNOTATION = `${ADMIRALTY_PREFIX}original-selector`;
 /** Annotation on followed Services and Ingresses of the source, set and read by the follow controller: the keys of
  * annotations that it added. */
-export const FOLLOW_MARKS_ANNOTATION = `${OWN_PREFIX}follow-marks`;
+export const FOLLOW_MARKS_ANNOTATION = `${ADMIRALTY_PREFIX}follow-marks`;
 /**
  * Annotation on copies in targets, set and read by the follow controller: the labels and annotations that came from the
  * source, as JSON.
  */
-export const FOLLOWED_KEYS_ANNOTATION = `${OWN_PREFIX}followed-keys`;
+export const FOLLOWED_KEYS_ANNOTATION = `${ADMIRALTY_PREFIX}followed-keys`;
 /**
  * Annotation on copies of Secrets in targets, set by the follow controller, read by the copied-secret controller of the
  * target: resourceVersion of the source's Secret.
@@ -258,13 +258,13 @@ export const PROVIDER_KEY = 'virtual-kubelet.io/provider';
 export const PROVIDER_VALUE = 'admiralty';
 /** Label on the virtual node of a ClusterTarget, set by the virtual node controller, read by commands and users: the
  * target's name. */
-export const CLUSTER_TARGET_NAME_LABEL = `${OWN_PREFIX}cluster-target-name`;
+export const CLUSTER_TARGET_NAME_LABEL = `${ADMIRALTY_PREFIX}cluster-target-name`;
 /** Label on the virtual node of a Target, set by the virtual node controller, read by commands and users: the target's
  * namespace. */
-export const TARGET_NAMESPACE_LABEL = `${OWN_PREFIX}target-namespace`;
+export const TARGET_NAMESPACE_LABEL = `${ADMIRALTY_PREFIX}target-namespace`;
 /** Label on the virtual node of a Target, set by the virtual node controller, read by commands and users: the target's
  * name. */
-export const TARGET_NAME_LABEL = `${OWN_PREFIX}target-name`;
+export const TARGET_NAME_LABEL = `${ADMIRALTY_PREFIX}target-name`;
 
 /** Annotation on virtual nodes, set by the virtual node controller, read by the scheduler: keys of the labels that the
  * target reported, as JSON. */
@@ -295,6 +295,6 @@ export const REACHED_ANNOTATION = `${ISTHMUS_PREFIX}answered`;
 export const TRACE_ANNOTATION = `${ISTHMUS_PREFIX}trace`;
 /** Annotation on an adopted proxy pod of Admiralty's, set by `isthmus adopt`, read by the feedback controller: name of
  * its PodChaperon and delegate pod, which is not derived from its UID. */
-export const ADOPTED_DELEGATE_ANNOTATION = `${OWN_PREFIX}adopted-delegate`;
+export const ADOPTED_DELEGATE_ANNOTATION = `${ADMIRALTY_PREFIX}adopted-delegate`;
 /** Annotation on Admiralty's objects, set and read by `isthmus migrate`: their former state as JSON, for a rollback. */
 export const BEFORE_MIGRATION_ANNOTATION = `${ISTHMUS_PREFIX}before-migration`;

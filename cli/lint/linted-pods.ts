@@ -6,7 +6,8 @@ import {
 } from '../../api/election-hints.ts';
 import type { StringMap } from '../../api/objects/core.ts';
 import {
-  DEFAULT_INSTALL_NAMESPACE, ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, NOT_ELECTED, OWN_PREFIX,
+  ADMIRALTY_PREFIX,
+  DEFAULT_INSTALL_NAMESPACE, ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, NOT_ELECTED,
 } from '../../api/objects/keys.ts';
 import { neverElectedNamespaces } from '../../model/access/system-namespaces.ts';
 import { declinesElection, isElected } from '../../model/pod/pod.ts';
@@ -88,7 +89,7 @@ export function electionRemarks(
 /** A key that was meant to elect. Pods that are elected have theirs checked by admission. */
 function misspelt(key: string): readonly Remark[] {
   if (USER_POD_ANNOTATIONS.has(key)) return [];
-  const isMeant = key.startsWith(OWN_PREFIX) || isAlmost(key, ELECT_ANNOTATION);
+  const isMeant = key.startsWith(ADMIRALTY_PREFIX) || isAlmost(key, ELECT_ANNOTATION);
   return isMeant ? [error(key, `no annotation of pods has this name; did you mean ${ELECT_ANNOTATION}?`)] : [];
 }
 

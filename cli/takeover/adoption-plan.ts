@@ -2,7 +2,7 @@
 // created or deleted. Proxy pods without a target run nothing and are left to their users. Pure.
 import {
   ADOPTED_DELEGATE_ANNOTATION, CANDIDATE_SCHEDULER, CHAPERON_FINALIZER, DELEGATE_FINALIZER,
-  DELEGATE_NAME_ANNOTATION, HAS_FINALIZER_LABEL, MADE_THROUGH_ANNOTATION, OWN_PREFIX, PARENT_CLUSTER_LABEL,
+  DELEGATE_NAME_ANNOTATION, HAS_FINALIZER_LABEL, MADE_THROUGH_ANNOTATION, ADMIRALTY_PREFIX, PARENT_CLUSTER_LABEL,
   PARENT_UID_LABEL, SOURCE_WATCHES_PODS_ANNOTATION, TARGET_ANNOTATION, TRUE,
 } from '../../api/objects/keys.ts';
 import type { ObjectMeta, Pod } from '../../api/objects/core.ts';
@@ -124,7 +124,7 @@ function relabelled({ metadata: { namespace, name = '', uid } }: Pod, sourceId: 
 }
 
 function adopted({ metadata }: Pod, target: string, delegate: string): Command {
-  const others = (metadata.finalizers ?? []).filter((finalizer) => !finalizer.startsWith(OWN_PREFIX));
+  const others = (metadata.finalizers ?? []).filter((finalizer) => !finalizer.startsWith(ADMIRALTY_PREFIX));
   const annotations =
     { [TARGET_ANNOTATION]: target, [DELEGATE_NAME_ANNOTATION]: delegate, [ADOPTED_DELEGATE_ANNOTATION]: delegate };
   return labelled(PODS, metadata, {

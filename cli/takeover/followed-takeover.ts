@@ -2,7 +2,7 @@
 // removes, and the label by which each side recognizes the copies that it created. Pure.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import {
-  HAS_FINALIZER_LABEL, OWN_PREFIX, PARENT_CLUSTER_LABEL, PARENT_NAME_ANNOTATION, PARENT_UID_LABEL,
+  HAS_FINALIZER_LABEL, ADMIRALTY_PREFIX, PARENT_CLUSTER_LABEL, PARENT_NAME_ANNOTATION, PARENT_UID_LABEL,
 } from '../../api/objects/keys.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import type { Command, Plan } from '../../model/objects/plan.ts';
@@ -10,7 +10,7 @@ import type { Command, Plan } from '../../model/objects/plan.ts';
 /** The write that frees an object of the source from Admiralty's finalizers; nothing where it has none. */
 export function planFreeing(type: ResourceType, { metadata }: KubernetesObject): Plan {
   const { namespace, name = '', resourceVersion, finalizers = [], labels = {} } = metadata;
-  const others = finalizers.filter((finalizer) => !finalizer.startsWith(OWN_PREFIX));
+  const others = finalizers.filter((finalizer) => !finalizer.startsWith(ADMIRALTY_PREFIX));
   if (others.length === finalizers.length && labels[HAS_FINALIZER_LABEL] === undefined) return [];
   return [{
     kind: 'patch', type, at: { namespace, name }, patchType: 'merge',

@@ -5,7 +5,7 @@ import { stringify } from 'yaml';
 import type { Pod } from '../../api/objects/core.ts';
 import {
   ADOPTED_DELEGATE_ANNOTATION, CHAPERON_FINALIZER,
-  ELECT_ANNOTATION, OWN_PREFIX, PARENT_CLUSTER_LABEL, RUN_ONCE_FINALIZER, SOURCE_MANIFEST_ANNOTATION,
+  ELECT_ANNOTATION, ADMIRALTY_PREFIX, PARENT_CLUSTER_LABEL, RUN_ONCE_FINALIZER, SOURCE_MANIFEST_ANNOTATION,
 } from '../../api/objects/keys.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { ADMIRALTY_API_VERSION } from '../../api/objects/group-version.ts';
@@ -31,7 +31,7 @@ export interface ReturnState {
 
 /** The finalizer that Admiralty gives a proxy for a Target of its namespace; it has none for ClusterTargets. */
 export function admiraltyFinalizer({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
-  return OWN_PREFIX + joinName([namespace, name], MAX_LABEL_LENGTH);
+  return ADMIRALTY_PREFIX + joinName([namespace, name], MAX_LABEL_LENGTH);
 }
 
 /** Plans it; nothing where all is so already. */

@@ -1,7 +1,9 @@
 // Proxies that have no node yet when an Admiralty hands over, and those that are being deleted. Its scheduler has made
 // a candidate for each in every target, and may have ended between the target's bind and its own. Pure.
 import type { Binding, Pod } from '../../api/objects/core.ts';
-import { DELEGATE_FINALIZER, HAS_FINALIZER_LABEL, OWN_PREFIX, PARENT_UID_LABEL, TRUE } from '../../api/objects/keys.ts';
+import {
+  ADMIRALTY_PREFIX, DELEGATE_FINALIZER, HAS_FINALIZER_LABEL, PARENT_UID_LABEL, TRUE,
+} from '../../api/objects/keys.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { POD_CHAPERONS, PODS } from '../../api/resource-types.ts';
 import type { Command, Plan } from '../../model/objects/plan.ts';
@@ -76,7 +78,7 @@ export function planEnding(proxy: Pod, { candidates, remains }: MadeFor): Waitin
 /** Replaces what holds a proxy; nothing where it is so already. */
 export function planFinalizers({ metadata }: Pod, wanted: readonly string[]): Plan {
   const { namespace, name = '', resourceVersion, finalizers = [] } = metadata;
-  const next = [...finalizers.filter((finalizer) => !finalizer.startsWith(OWN_PREFIX)), ...wanted];
+  const next = [...finalizers.filter((finalizer) => !finalizer.startsWith(ADMIRALTY_PREFIX)), ...wanted];
   if (next.toSorted().join() === finalizers.toSorted().join()) return [];
   const patch = { metadata: { resourceVersion, finalizers: next, labels: { [HAS_FINALIZER_LABEL]: TRUE } } };
   return [{ kind: 'patch', type: PODS, at: { namespace, name }, patchType: 'merge', patch }];

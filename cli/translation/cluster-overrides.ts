@@ -1,5 +1,5 @@
 // Changes of a workload in some clusters become JSON patches on its delegate pods there.
-import { OWN_PREFIX } from '../../api/objects/keys.ts';
+import { ADMIRALTY_PREFIX } from '../../api/objects/keys.ts';
 import type { PatchOperation, PolicyOverride } from '../../api/placement/delegate-override.ts';
 import type { Manifest } from './manifest.ts';
 import { workloadKind } from './workloads.ts';
@@ -32,7 +32,8 @@ export function toPatchOperation(of: Pick<Manifest, 'group' | 'kind'>, { op, pat
     return { kind: 'none', why: 'it is not in the pod template, and only pods differ between targets' };
   }
   const inPod = pointer.slice(template.length);
-  const isOwn = inPod.startsWith(ANNOTATIONS) && unescaped(inPod.slice(ANNOTATIONS.length)).startsWith(OWN_PREFIX);
+  const isOwn = inPod.startsWith(ANNOTATIONS)
+    && unescaped(inPod.slice(ANNOTATIONS.length)).startsWith(ADMIRALTY_PREFIX);
   if (!inPod.startsWith('/spec/') && (!inPod.startsWith(ANNOTATIONS) || isOwn)) {
     return { kind: 'none', why: 'of a pod, only the spec and annotations of applications can differ between targets' };
   }

@@ -3,7 +3,7 @@
 import type { KubernetesObject, ObjectMeta, StringMap } from '../../api/objects/core.ts';
 import {
   COPY_DIGEST_ANNOTATION, COPY_VERSION_ANNOTATION, FOLLOWED_KEYS_ANNOTATION,
-  OWN_PREFIX, PARENT_CLUSTER_LABEL, PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL,
+  ADMIRALTY_PREFIX, PARENT_CLUSTER_LABEL, PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL,
 } from '../../api/objects/keys.ts';
 import { apiVersionOf } from '../../api/resource-types.ts';
 import { contentDigest } from '../../model/objects/canonical-json.ts';
@@ -65,7 +65,7 @@ function carriedAnnotations({ sourceAnnotations }: FollowedKind, annotations: St
 }
 
 function foreignEntries(entries: StringMap): StringMap {
-  return Object.fromEntries(Object.entries(entries).filter(([key]) => !key.startsWith(OWN_PREFIX)));
+  return Object.fromEntries(Object.entries(entries).filter(([key]) => !key.startsWith(ADMIRALTY_PREFIX)));
 }
 
 /** The fields that are copied, without those that each cluster allocates itself. */

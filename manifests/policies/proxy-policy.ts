@@ -3,7 +3,7 @@
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import {
   ADMISSION_RECORD_ANNOTATION, DELEGATE_NAME_ANNOTATION, ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL,
-  NAMESPACE_OPT_IN_VALUE, NOT_ELECTED, OWN_PREFIX, PROXY_SCHEDULER, SOURCE_MANIFEST_ANNOTATION, TARGET_ANNOTATION,
+  NAMESPACE_OPT_IN_VALUE, NOT_ELECTED, ADMIRALTY_PREFIX, PROXY_SCHEDULER, SOURCE_MANIFEST_ANNOTATION, TARGET_ANNOTATION,
 } from '../../api/objects/keys.ts';
 import { celIsOneOf, neverElectedNamespaces } from '../../model/access/system-namespaces.ts';
 import { admissionPolicy, breaksOneOf } from './admission-policy.ts';
@@ -27,7 +27,7 @@ const HAS_PROXY_ANNOTATIONS =
   `${isElectedIn('object')} && (${has('object', ADMISSION_RECORD_ANNOTATION)} || ` +
     `${has('object', SOURCE_MANIFEST_ANNOTATION)})`;
 const IS_HELD =
-  `has(object.metadata.finalizers) && object.metadata.finalizers.exists(f, f.startsWith('${OWN_PREFIX}'))`;
+  `has(object.metadata.finalizers) && object.metadata.finalizers.exists(f, f.startsWith('${ADMIRALTY_PREFIX}'))`;
 
 const IS_PROXY = `has(object.spec.schedulerName) && object.spec.schedulerName == '${PROXY_SCHEDULER}'`;
 

@@ -5,7 +5,7 @@ import { ADMIRALTY_API_VERSION } from '../../api/objects/group-version.ts';
 import type { Container, Pod, PodSpec, StringMap, VolumeMount } from '../../api/objects/core.ts';
 import {
   CHAPERON_FINALIZER, HAS_FINALIZER_LABEL, MADE_THROUGH_ANNOTATION,
-  NO_PREFIX_LABEL_REGEXP_ANNOTATION, OWN_PREFIX, PARENT_CLUSTER_LABEL, PARENT_NAMESPACE_ANNOTATION,
+  NO_PREFIX_LABEL_REGEXP_ANNOTATION, ADMIRALTY_PREFIX, PARENT_CLUSTER_LABEL, PARENT_NAMESPACE_ANNOTATION,
   PARENT_NAME_ANNOTATION, PARENT_UID_LABEL, SOURCE_WATCHES_PODS_ANNOTATION, TRUE, USE_SPEC_CONSTRAINTS_ANNOTATION,
 } from '../../api/objects/keys.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
@@ -108,13 +108,13 @@ function keptLabels(annotations: StringMap): (key: string, value: string) => boo
   return pattern?.kind === 'pattern' ? pattern.matches : () => false;
 }
 
-const OWN_DOMAIN = OWN_PREFIX.slice(0, -1);
+const OWN_DOMAIN = ADMIRALTY_PREFIX.slice(0, -1);
 const MAX_LABEL_PREFIX = 253;
 
 function prefixKey(key: string): string {
-  if (RESERVED_LABELS.has(OWN_PREFIX + key)) return `${OWN_DOMAIN}.${OWN_PREFIX}${key}`;
+  if (RESERVED_LABELS.has(ADMIRALTY_PREFIX + key)) return `${OWN_DOMAIN}.${ADMIRALTY_PREFIX}${key}`;
   const slash = key.indexOf('/');
-  if (slash === -1) return OWN_PREFIX + key;
+  if (slash === -1) return ADMIRALTY_PREFIX + key;
   const prefix = `${key.slice(0, slash)}.${OWN_DOMAIN}`;
   // A prefix that leaves no space for ours is replaced by its digest.
   const fitting = prefix.length > MAX_LABEL_PREFIX
@@ -124,7 +124,7 @@ function prefixKey(key: string): string {
 }
 
 function withoutOwn(annotations: StringMap): StringMap {
-  return Object.fromEntries(Object.entries(annotations).filter(([key]) => !key.startsWith(OWN_PREFIX)));
+  return Object.fromEntries(Object.entries(annotations).filter(([key]) => !key.startsWith(ADMIRALTY_PREFIX)));
 }
 
 /** Removes constraints that chose the cluster: they say nothing about its nodes. */

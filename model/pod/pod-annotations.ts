@@ -1,7 +1,7 @@
 // Which annotations of an elected pod are the user's, and which Isthmus writes on its proxy pod.
 import {
   ADMISSION_RECORD_ANNOTATION,
-  ELECT_ANNOTATION, NO_PREFIX_LABEL_REGEXP_ANNOTATION, NO_RESERVATION_ANNOTATION, OWN_PREFIX,
+  ELECT_ANNOTATION, NO_PREFIX_LABEL_REGEXP_ANNOTATION, NO_RESERVATION_ANNOTATION, ADMIRALTY_PREFIX,
   PLACEMENT_ANNOTATION, PROXY_CONSTRAINTS_ANNOTATION, STREAMS_ASKED_ANNOTATION, TRACE_ANNOTATION,
   USE_SPEC_CONSTRAINTS_ANNOTATION,
 } from '../../api/objects/keys.ts';
@@ -23,6 +23,6 @@ const SYSTEM_POD_ANNOTATIONS: ReadonlySet<string> = new Set([
 /** The annotations of a proxy pod without those that Isthmus wrote. */
 export function userAnnotations(annotations: StringMap = {}): StringMap {
   const isUsers = (key: string): boolean =>
-    (key.startsWith(OWN_PREFIX) ? USER_POD_ANNOTATIONS.has(key) : !SYSTEM_POD_ANNOTATIONS.has(key));
+    (key.startsWith(ADMIRALTY_PREFIX) ? USER_POD_ANNOTATIONS.has(key) : !SYSTEM_POD_ANNOTATIONS.has(key));
   return Object.fromEntries(Object.entries(annotations).filter(([key]) => isUsers(key)));
 }

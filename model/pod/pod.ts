@@ -2,7 +2,7 @@
 
 import type { ObjectMeta, OwnerReference, Pod, PodPhase, StringMap } from '../../api/objects/core.ts';
 import { MAX_SELECTOR_LIST } from '../../api/objects/schema.ts';
-import { ELECT_ANNOTATION, NOT_ELECTED, OWN_PREFIX, PROXY_SCHEDULER } from '../../api/objects/keys.ts';
+import { ELECT_ANNOTATION, NOT_ELECTED, ADMIRALTY_PREFIX, PROXY_SCHEDULER } from '../../api/objects/keys.ts';
 
 /**
  * Whether the user elected this pod for a target: it has the annotation with any value but `false`. Its namespace must
@@ -60,7 +60,7 @@ const OF_ONE_POD: ReadonlySet<string> = new Set(
 
 /** Of a pod's labels those that others like it have, too: as many as the selector of a policy takes. */
 export function labelsAlike(labels: StringMap): StringMap {
-  const shared = Object.entries(labels).filter(([key]) => !OF_ONE_POD.has(key) && !key.startsWith(OWN_PREFIX));
+  const shared = Object.entries(labels).filter(([key]) => !OF_ONE_POD.has(key) && !key.startsWith(ADMIRALTY_PREFIX));
   return Object.fromEntries(shared.slice(0, MAX_SELECTOR_LIST));
 }
 

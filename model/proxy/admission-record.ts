@@ -5,7 +5,7 @@
 import type { ObjectMeta, Pod, PodSpec, StringMap } from '../../api/objects/core.ts';
 import {
   ADMISSION_RECORD_ANNOTATION,
-  CANDIDATE_SCHEDULER, DELEGATE_FINALIZER, OWN_PREFIX, PROXY_SCHEDULER, SOURCE_MANIFEST_ANNOTATION,
+  CANDIDATE_SCHEDULER, DELEGATE_FINALIZER, ADMIRALTY_PREFIX, PROXY_SCHEDULER, SOURCE_MANIFEST_ANNOTATION,
 } from '../../api/objects/keys.ts';
 import { knownShapeErrors } from '../pod/constraint-shapes.ts';
 import { takenKeys } from './mergeable-annotations.ts';
@@ -103,7 +103,7 @@ function isOfTheProxy(field: string): boolean {
 
 /** Labels under our prefix are never the user's: admission rejects them. */
 function withoutPrefixed(labels: StringMap = {}): StringMap {
-  return Object.fromEntries(Object.entries(labels).filter(([key]) => !key.startsWith(OWN_PREFIX)));
+  return Object.fromEntries(Object.entries(labels).filter(([key]) => !key.startsWith(ADMIRALTY_PREFIX)));
 }
 
 function without(map: StringMap, keys: readonly string[]): StringMap {

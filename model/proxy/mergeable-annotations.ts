@@ -2,7 +2,7 @@
 // template mostly have equal ones, which are stored once.
 import { createHash } from 'node:crypto';
 import type { ObjectMeta, StringMap } from '../../api/objects/core.ts';
-import { DELEGATE_ANNOTATIONS_ANNOTATION, OWN_PREFIX } from '../../api/objects/keys.ts';
+import { DELEGATE_ANNOTATIONS_ANNOTATION, ADMIRALTY_PREFIX } from '../../api/objects/keys.ts';
 import { parsedJson } from '../objects/json-values.ts';
 
 /** Maximum number of interned maps; above it they are just not shared. */
@@ -59,7 +59,7 @@ export function takenKeys({ annotations = {} }: ObjectMeta): readonly string[] |
  * informational.
  */
 const ACTED_ON: ReadonlySet<string> = new Set([
-  'kubernetes.io', 'k8s.io', 'x-k8s.io', OWN_PREFIX.slice(0, -1), 'isthmus.dev',
+  'kubernetes.io', 'k8s.io', 'x-k8s.io', ADMIRALTY_PREFIX.slice(0, -1), 'isthmus.dev',
   'cncf.io',
   'projectcalico.org', 'tigera.io', 'cilium.io', 'ovn.org', 'antrea.io', 'openshift.io', 'submariner.io', 'liqo.io',
   'istio.io', 'linkerd.io', 'kuma.io', 'hashicorp.com', 'dapr.io', 'openservicemesh.io', 'solo.io', 'spiffe.io',

@@ -1,6 +1,6 @@
 // A proxy pod as the scheduler and the feedback controller cache it: a slim record instead of the whole object.
 import {
-  ADOPTED_DELEGATE_ANNOTATION, DELEGATE_FINALIZER, OWN_PREFIX, SOURCE_MANIFEST_ANNOTATION,
+  ADOPTED_DELEGATE_ANNOTATION, DELEGATE_FINALIZER, ADMIRALTY_PREFIX, SOURCE_MANIFEST_ANNOTATION,
 } from '../../api/objects/keys.ts';
 import type { Condition, ObjectMeta, Pod, PodPhase, PodSpec, StringMap } from '../../api/objects/core.ts';
 import type { PodAffinityTerm } from '../../api/objects/affinity.ts';
@@ -204,7 +204,7 @@ function placementFields(
 
 /** The labels of a proxy pod that selectors of policies match: those of its user. */
 export function selectableLabels({ labels = {} }: ObjectMeta): StringMap {
-  return Object.fromEntries(Object.entries(labels).filter(([key]) => !key.startsWith(OWN_PREFIX)));
+  return Object.fromEntries(Object.entries(labels).filter(([key]) => !key.startsWith(ADMIRALTY_PREFIX)));
 }
 
 function constraintsOf(

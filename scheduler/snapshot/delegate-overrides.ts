@@ -3,7 +3,7 @@
 import jsonPatch from 'fast-json-patch';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import type { StringMap } from '../../api/objects/core.ts';
-import { OWN_PREFIX } from '../../api/objects/keys.ts';
+import { ADMIRALTY_PREFIX } from '../../api/objects/keys.ts';
 import { matchesLabelSelector } from '../../model/objects/label-selector.ts';
 import type { PlacementRules } from './placement-rules.ts';
 import { labelsFor, type TargetLabels } from './target-traits.ts';
@@ -42,9 +42,9 @@ type Patched = Pick<PodChaperon, 'spec'>
 function withOwnKeys(chaperon: PodChaperon, { metadata, spec }: Patched): PodChaperon {
   const kept = (patched: StringMap, original: StringMap = {}): StringMap => ({
     ...Object.fromEntries(
-      Object.entries(patched).filter(([key]) => !key.startsWith(OWN_PREFIX) || Object.hasOwn(original, key)),
+      Object.entries(patched).filter(([key]) => !key.startsWith(ADMIRALTY_PREFIX) || Object.hasOwn(original, key)),
     ),
-    ...Object.fromEntries(Object.entries(original).filter(([key]) => key.startsWith(OWN_PREFIX))),
+    ...Object.fromEntries(Object.entries(original).filter(([key]) => key.startsWith(ADMIRALTY_PREFIX))),
   });
   const { labels, annotations } = chaperon.metadata;
   return {

@@ -4,7 +4,7 @@
 import type { NodeGroup } from '../../api/kinds/cluster-summary.ts';
 import type { TargetSpec } from '../../api/kinds/cluster-target.ts';
 import type { Node, StringMap, Taint } from '../../api/objects/core.ts';
-import { OWN_PREFIX, TARGET_LABELS_ANNOTATION, TARGET_NAME_LABEL } from '../../api/objects/keys.ts';
+import { ADMIRALTY_PREFIX, TARGET_LABELS_ANNOTATION, TARGET_NAME_LABEL } from '../../api/objects/keys.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { isByteResource, parseResourceList } from '../../model/resources/resources.ts';
 import { toTargetCapacity, type TargetCapacity } from './target-capacity.ts';
@@ -95,7 +95,7 @@ export function toTargetLabels(
 function withoutTargetLabels(shown: StringMap, said: string | undefined): StringMap {
   const keys = said === undefined ? undefined : readKeys(said);
   return Object.fromEntries(
-    Object.entries(shown).filter(([key]) => (keys === undefined ? key.startsWith(OWN_PREFIX) : !keys.has(key))),
+    Object.entries(shown).filter(([key]) => (keys === undefined ? key.startsWith(ADMIRALTY_PREFIX) : !keys.has(key))),
   );
 }
 

@@ -8,7 +8,7 @@ import { after, before, describe, it } from 'node:test';
 import { parse } from 'yaml';
 import type { KubernetesObject, Pod, PodSpec } from '../../api/objects/core.ts';
 import {
-  ADMISSION_RECORD_ANNOTATION, DEFAULT_INSTALL_NAMESPACE, ELECT_ANNOTATION, OWN_PREFIX,
+  ADMISSION_RECORD_ANNOTATION, DEFAULT_INSTALL_NAMESPACE, ELECT_ANNOTATION, ADMIRALTY_PREFIX,
 } from '../../api/objects/keys.ts';
 import {
   CLUSTER_TARGETS, EVENTS, MUTATING_WEBHOOK_CONFIGURATIONS, PODS, RESOURCE_SHARES,
@@ -100,8 +100,8 @@ describe('a pod of the golden files, created through the API server', { timeout:
         const { status: _status, ...user } = restored.pod;
         const { labels = {}, finalizers = [], ...metadata } = plain.pod.metadata;
         // keys of ours are not the user's
-        const ofOthers = finalizers.filter((finalizer) => !finalizer.startsWith(OWN_PREFIX));
-        const others = Object.fromEntries(Object.entries(labels).filter(([key]) => !key.startsWith(OWN_PREFIX)));
+        const ofOthers = finalizers.filter((finalizer) => !finalizer.startsWith(ADMIRALTY_PREFIX));
+        const others = Object.fromEntries(Object.entries(labels).filter(([key]) => !key.startsWith(ADMIRALTY_PREFIX)));
         const stored = { ...user, metadata: { ...user.metadata, namespace: PLAIN_NAMESPACE } };
         assert.deepEqual(
           comparable(stored),

@@ -7,7 +7,7 @@ import type { Pod } from '../../api/objects/core.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import * as keys from '../../api/objects/keys.ts';
 import {
-  ADMISSION_RECORD_ANNOTATION, DELEGATE_FINALIZER, ELECT_ANNOTATION, OWN_PREFIX, USE_SPEC_CONSTRAINTS_ANNOTATION,
+  ADMISSION_RECORD_ANNOTATION, DELEGATE_FINALIZER, ELECT_ANNOTATION, ADMIRALTY_PREFIX, USE_SPEC_CONSTRAINTS_ANNOTATION,
 } from '../../api/objects/keys.ts';
 import { toPodChaperon } from '../../model/delegate/pod-chaperon.ts';
 import { USER_POD_ANNOTATIONS } from '../../model/pod/pod-annotations.ts';
@@ -23,7 +23,7 @@ const ODD = [
   'sidecar.istio.io/status',
 ];
 const key = fc.oneof(fc.constantFrom(...ODD), fc.string());
-const isUsers = (name: string): boolean => !name.startsWith(OWN_PREFIX);
+const isUsers = (name: string): boolean => !name.startsWith(ADMIRALTY_PREFIX);
 /** Keys are set one by one as a JSON parser does, so that `__proto__` is one of them. */
 const toRecord = <T>(entries: readonly (readonly [string, T])[]): Record<string, T> => {
   const record: Record<string, T> = {};
@@ -47,7 +47,8 @@ const pods: fc.Arbitrary<Pod> = fc
     annotations: mapOf(fc.string()),
     finalizers: fc.option(
       fc.array(
-        fc.constantFrom('example.com/a', 'example.com/b', `${OWN_PREFIX}c2`, DELEGATE_FINALIZER), { maxLength: 3 },
+        fc.constantFrom('example.com/a', 'example.com/b', `${ADMIRALTY_PREFIX}c2`, DELEGATE_FINALIZER),
+        { maxLength: 3 },
       ),
       { nil: undefined },
     ),
@@ -117,7 +118,7 @@ const READ_BY_TARGETS: ReadonlySet<string> = new Set([
 /** The paths that are ours to change. */
 const OWNED = [
   /^\/metadata\/(labels|annotations)$/, // added whole where there is none
-  new RegExp(`^/metadata/labels/${OWN_PREFIX.replaceAll('.', '\\.').replace('/', '~1')}has-finalizer$`),
+  new RegExp(`^/metadata/labels/${ADMIRALTY_PREFIX.replaceAll('.', '\\.').replace('/', '~1')}has-finalizer$`),
   /^\/metadata\/annotations\/isthmus\.dev~1admission-record$/,
   /^\/metadata\/(labels|annotations)\/(sidecar\.istio\.io~1inject|linkerd\.io~1inject|vault\.hashicorp\.com~1agent-inject)$/,
   /^\/metadata\/finalizers$/,
@@ -166,7 +167,7 @@ describe('the webhook, for any pod', () => {
       const restored = restoreSourcePod(review(pod).pod);
       if (restored.kind !== 'restored') return assert.fail(restored.message);
       const { labels = {}, finalizers, ...metadata } = pod.metadata;
-      const ofOthers = finalizers?.filter((name) => !name.startsWith(OWN_PREFIX)) ?? [];
+      const ofOthers = finalizers?.filter((name) => !name.startsWith(ADMIRALTY_PREFIX)) ?? [];
       assert.deepEqual(restored.pod, {
         ...pod, metadata: { ...metadata, labels, ...(ofOthers.length > 0 && { finalizers: ofOthers }) },
       });
@@ -191,7 +192,7 @@ describe('the webhook, for any pod', () => {
     fc.assert(fc.property(elected, (pod) => {
       const finalizers = review(pod).pod.metadata.finalizers ?? [];
       assert.deepEqual(finalizers, [
-        ...(pod.metadata.finalizers ?? []).filter((name) => !name.startsWith(OWN_PREFIX)), DELEGATE_FINALIZER,
+        ...(pod.metadata.finalizers ?? []).filter((name) => !name.startsWith(ADMIRALTY_PREFIX)), DELEGATE_FINALIZER,
       ]);
     }), { numRuns: 200 });
   });

@@ -4,7 +4,7 @@
 // has one clock, and tolerates nothing.
 import type { Pod, PodPhase } from '../../api/objects/core.ts';
 import {
-  ADMISSION_RECORD_ANNOTATION, DELEGATE_FINALIZER, ELECT_ANNOTATION, OWN_PREFIX, PARENT_NAME_ANNOTATION,
+  ADMISSION_RECORD_ANNOTATION, DELEGATE_FINALIZER, ELECT_ANNOTATION, ADMIRALTY_PREFIX, PARENT_NAME_ANNOTATION,
   PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL, STREAMS_ASKED_ANNOTATION, TRACE_ANNOTATION,
 } from '../../api/objects/keys.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
@@ -238,7 +238,7 @@ function annotationsReachTheDelegate({ proxies, delegates }: Lives): string[] {
   return proxies.flatMap(({ uid, key, versions }) => {
     const user = Object.entries(versions[0]!.object.metadata.annotations ?? {}).filter(
       ([name]) =>
-        !name.startsWith(OWN_PREFIX) && name !== ELECT_ANNOTATION && name !== ADMISSION_RECORD_ANNOTATION
+        !name.startsWith(ADMIRALTY_PREFIX) && name !== ELECT_ANNOTATION && name !== ADMISSION_RECORD_ANNOTATION
           && name !== TRACE_ANNOTATION && name !== STREAMS_ASKED_ANNOTATION,
     );
     return (delegates.get(uid) ?? []).flatMap((delegate) => {

@@ -1,7 +1,7 @@
 // Which labels of a target's nodes its virtual node gets. The target chooses them, so none may attract pods that are
 // not meant for a target, identify a single machine, or be one that the source's API server rejects.
 import type { StringMap } from '../../api/objects/core.ts';
-import { OWN_PREFIX } from '../../api/objects/keys.ts';
+import { ADMIRALTY_PREFIX } from '../../api/objects/keys.ts';
 import { compileLabelPattern } from '../../model/objects/label-pattern.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
 
@@ -29,7 +29,8 @@ const SHOWN_OF_TENANTS: ReadonlySet<string> = new Set([
 /** Hardware features, by Node Feature Discovery. */
 const FEATURES = 'feature.node.kubernetes.io/';
 /** Domains, with subdomains, whose labels tell Kubernetes or us what a node is for. */
-const RESERVED_DOMAINS = ['kubernetes.io', 'k8s.io', OWN_PREFIX.slice(0, -1), 'isthmus.dev', 'virtual-kubelet.io'];
+const RESERVED_DOMAINS =
+  ['kubernetes.io', 'k8s.io', ADMIRALTY_PREFIX.slice(0, -1), 'isthmus.dev', 'virtual-kubelet.io'];
 /** Labels that identify a machine; those of a single-node target would. */
 const IDENTITIES: ReadonlySet<string> =
   new Set(['k3s.io/hostname', 'k3s.io/internal-ip', 'k3s.io/external-ip', 'alpha.eksctl.io/instance-id']);

@@ -1,6 +1,6 @@
 // Why an elected pod is rejected: it could never run, or it sets what only Isthmus may write.
 import {
-  ELECT_ANNOTATION, HAS_FINALIZER_LABEL, NO_PREFIX_LABEL_REGEXP_ANNOTATION, OWN_PREFIX, PARENT_CLUSTER_LABEL,
+  ELECT_ANNOTATION, HAS_FINALIZER_LABEL, NO_PREFIX_LABEL_REGEXP_ANNOTATION, ADMIRALTY_PREFIX, PARENT_CLUSTER_LABEL,
   PARENT_UID_LABEL, PROXY_CONSTRAINTS_ANNOTATION, SOURCE_MANIFEST_ANNOTATION, USE_SPEC_CONSTRAINTS_ANNOTATION,
 } from '../../api/objects/keys.ts';
 import type { Pod } from '../../api/objects/core.ts';
@@ -77,12 +77,13 @@ function hasReservedKeys({ metadata }: Pod): Denial | undefined {
   const label = Object.keys(metadata.labels ?? {}).find((key) => isOurs(key) && key !== HAS_FINALIZER_LABEL);
   if (label === undefined) return undefined;
   return deny(
-    'ReservedKey', `label ${label} is not for users, Isthmus writes the labels of prefix ${OWN_PREFIX}; remove it`,
+    'ReservedKey',
+    `label ${label} is not for users, Isthmus writes the labels of prefix ${ADMIRALTY_PREFIX}; remove it`,
   );
 }
 
 function isOurs(key: string): boolean {
-  return key.startsWith(OWN_PREFIX);
+  return key.startsWith(ADMIRALTY_PREFIX);
 }
 
 function hasNodeAlready({ spec }: Pod): Denial | undefined {

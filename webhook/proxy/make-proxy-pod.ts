@@ -3,7 +3,7 @@
 // as the fields of a proxy pod: a pod is built from them here, a patch in proxy-patch.ts.
 import {
   ADMISSION_RECORD_ANNOTATION,
-  DELEGATE_FINALIZER, HAS_FINALIZER_LABEL, OWN_PREFIX, PROVIDER_KEY, PROVIDER_VALUE, PROXY_SCHEDULER,
+  DELEGATE_FINALIZER, HAS_FINALIZER_LABEL, ADMIRALTY_PREFIX, PROVIDER_KEY, PROVIDER_VALUE, PROXY_SCHEDULER,
   SOURCE_MANIFEST_ANNOTATION, TRUE,
 } from '../../api/objects/keys.ts';
 import type { Pod, PodSpec, StringMap, Toleration } from '../../api/objects/core.ts';
@@ -57,7 +57,7 @@ export function proxyFieldsOf(
     annotations: [...optOutsFor('annotations', annotations), ...written],
     finalizers: finalizers === undefined
       ? FINALIZERS
-      : [...finalizers.filter((finalizer) => !finalizer.startsWith(OWN_PREFIX)), DELEGATE_FINALIZER],
+      : [...finalizers.filter((finalizer) => !finalizer.startsWith(ADMIRALTY_PREFIX)), DELEGATE_FINALIZER],
     spec: specFields(constraints),
   };
 }

@@ -8,7 +8,7 @@ import { after, before, describe, it } from 'node:test';
 import type { KubernetesObject, Pod, Secret, Service, StringMap } from '../../../api/objects/core.ts';
 import {
   CILIUM_FORMER_GLOBAL_ANNOTATION, CLUSTER_TARGET_NAME_LABEL, ELECT_ANNOTATION, GLOBAL_ANNOTATION,
-  IS_DELEGATE_ANNOTATION, ORIGINAL_SELECTOR_ANNOTATION, OWN_PREFIX, PARENT_CLUSTER_LABEL, PARENT_UID_LABEL,
+  IS_DELEGATE_ANNOTATION, ORIGINAL_SELECTOR_ANNOTATION, ADMIRALTY_PREFIX, PARENT_CLUSTER_LABEL, PARENT_UID_LABEL,
   PROXY_CONSTRAINTS_ANNOTATION,
 } from '../../../api/objects/keys.ts';
 import type { ResourceType } from '../../../api/objects/group-version.ts';
@@ -414,7 +414,7 @@ describe('objects that follow elected pods', () => {
       for (const collection of watched.services) {
         const all = await collection.until('web is there', (objects) => one(objects, namespace, 'web') !== undefined);
         const copy = one(all, namespace, 'web');
-        assert.deepEqual(copy?.spec?.selector, { [`${OWN_PREFIX}app`]: 'web' });
+        assert.deepEqual(copy?.spec?.selector, { [`${ADMIRALTY_PREFIX}app`]: 'web' });
         assert.equal(copy.spec.ipFamilyPolicy, 'PreferDualStack');
         assert.equal(copy.metadata.annotations?.[GLOBAL_ANNOTATION], 'true');
         assert.equal(copy.metadata.annotations[IS_DELEGATE_ANNOTATION], '');
@@ -453,7 +453,7 @@ describe('objects that follow elected pods', () => {
         one(all, namespace, 'web')?.metadata.annotations?.[ORIGINAL_SELECTOR_ANNOTATION] === 'app=web';
       const all = await sourceServices.until('web is marked', isMarked);
       const marked = one(all, namespace, 'web');
-      assert.deepEqual(marked?.spec?.selector, { [`${OWN_PREFIX}app`]: 'web' });
+      assert.deepEqual(marked?.spec?.selector, { [`${ADMIRALTY_PREFIX}app`]: 'web' });
       assert.equal(marked.metadata.annotations?.[CILIUM_FORMER_GLOBAL_ANNOTATION], 'true');
       assert.equal(one(all, namespace, 'other')?.metadata.annotations?.[GLOBAL_ANNOTATION], undefined);
     });
@@ -463,7 +463,7 @@ describe('objects that follow elected pods', () => {
       await sourceServices.until('only our term is left', (all) => {
         const { metadata, spec } = one(all, namespace, 'web') ?? { metadata: {} };
         return Object.keys(spec?.selector ?? {})
-          .join() === `${OWN_PREFIX}app` && metadata.annotations?.[ORIGINAL_SELECTOR_ANNOTATION] === 'app=web';
+          .join() === `${ADMIRALTY_PREFIX}app` && metadata.annotations?.[ORIGINAL_SELECTOR_ANNOTATION] === 'app=web';
       });
     });
 
@@ -472,7 +472,7 @@ describe('objects that follow elected pods', () => {
       await sourceServices.until('the selector is the user\'s', (all) => {
         const { metadata, spec } = one(all, namespace, 'web') ?? { metadata: {} };
         return spec?.selector?.['app'] === 'web' && Object.keys(metadata.annotations ?? {})
-          .every((key) => !key.startsWith(OWN_PREFIX));
+          .every((key) => !key.startsWith(ADMIRALTY_PREFIX));
       }, 120_000);
       for (const collection of [...watched.services, ...watched.ingresses]) {
         await collection.until(

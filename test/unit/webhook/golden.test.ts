@@ -9,7 +9,7 @@ import { parse, stringify } from 'yaml';
 import type { Pod } from '../../../api/objects/core.ts';
 import {
   ELECT_ANNOTATION, NO_PREFIX_LABEL_REGEXP_ANNOTATION,
-  NO_RESERVATION_ANNOTATION, OWN_PREFIX, POD_GROUP_MIN_COUNT_ANNOTATION, PROXY_CONSTRAINTS_ANNOTATION,
+  NO_RESERVATION_ANNOTATION, ADMIRALTY_PREFIX, POD_GROUP_MIN_COUNT_ANNOTATION, PROXY_CONSTRAINTS_ANNOTATION,
   SCORE_WEIGHTS_ANNOTATION, USE_SPEC_CONSTRAINTS_ANNOTATION,
 } from '../../../api/objects/keys.ts';
 import { hasAdmissionRecord, restoreSourcePod } from '../../../model/proxy/admission-record.ts';
@@ -102,8 +102,8 @@ describe('golden pods', () => {
         const { labels = {}, finalizers = [], ...metadata } = input.metadata;
         // no pod is made with them
         const { ephemeralContainers: _debug, ...spec } = input.spec as Pod['spec'] & { ephemeralContainers?: unknown };
-        const ofOthers = finalizers.filter((finalizer) => !finalizer.startsWith(OWN_PREFIX));
-        const others = Object.fromEntries(Object.entries(labels).filter(([key]) => !key.startsWith(OWN_PREFIX)));
+        const ofOthers = finalizers.filter((finalizer) => !finalizer.startsWith(ADMIRALTY_PREFIX));
+        const others = Object.fromEntries(Object.entries(labels).filter(([key]) => !key.startsWith(ADMIRALTY_PREFIX)));
         const user = {
           ...input, metadata: { ...metadata, labels: others, ...(ofOthers.length > 0 && { finalizers: ofOthers }) },
           spec,

@@ -12,7 +12,7 @@ import { restoreSourcePod } from '../../../model/proxy/admission-record.ts';
 import { review } from '../../support/admission.ts';
 
 const {
-  ADMISSION_RECORD_ANNOTATION, ELECT_ANNOTATION, NO_PREFIX_LABEL_REGEXP_ANNOTATION, OWN_PREFIX,
+  ADMISSION_RECORD_ANNOTATION, ELECT_ANNOTATION, NO_PREFIX_LABEL_REGEXP_ANNOTATION, ADMIRALTY_PREFIX,
   SOURCE_MANIFEST_ANNOTATION,
 } = keys;
 
@@ -54,13 +54,16 @@ describe('hostile inputs', () => {
   ]);
   const reserved = (ending: string): readonly string[] =>
     Object.entries(keys).flatMap(([name, key]) => (
-      name.endsWith(ending) && typeof key === 'string' && key.startsWith(OWN_PREFIX) && !ofUsers.has(key) ? [key] : []
+      name.endsWith(ending) && typeof key === 'string' && key.startsWith(ADMIRALTY_PREFIX) && !ofUsers.has(key)
+        ? [key] : []
     ));
 
   it('C2-6: every reserved annotation and label that we know, and any other under our prefix, is refused on an ' +
     'elected pod', () => {
-    const annotations = [...reserved('_ANNOTATION'), `${OWN_PREFIX}anything`];
-    const labels = [...reserved('_LABEL').filter((key) => key !== keys.HAS_FINALIZER_LABEL), `${OWN_PREFIX}anything`];
+    const annotations = [...reserved('_ANNOTATION'), `${ADMIRALTY_PREFIX}anything`];
+    const labels = [
+      ...reserved('_LABEL').filter((key) => key !== keys.HAS_FINALIZER_LABEL), `${ADMIRALTY_PREFIX}anything`,
+    ];
     assert.ok(annotations.length > 10 && labels.length > 4);
     for (const key of annotations) {
       assert.equal(review(podWith({ annotations: { [key]: 'true' } })).response.allowed, false, key);

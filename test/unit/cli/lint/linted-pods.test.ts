@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import {
-  ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, NOT_ELECTED, OWN_PREFIX,
+  ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, NOT_ELECTED, ADMIRALTY_PREFIX,
 } from '../../../../api/objects/keys.ts';
 import { electionRemarks, lintedPods, namespaceRemarks, namespacesIn } from '../../../../cli/lint/linted-pods.ts';
 import type { Manifest } from '../../../../cli/translation/manifest.ts';
@@ -85,7 +85,7 @@ describe('a misspelt annotation', () => {
     }), { numRuns: 120 });
   });
   it('is one under the prefix of Isthmus that users cannot write', () =>
-    assert.equal(isNamed(`${OWN_PREFIX}electd`), true));
+    assert.equal(isNamed(`${ADMIRALTY_PREFIX}electd`), true));
   it('is none of another project, nor one that users write', () => {
     for (const key of ['example.com/elect', 'kubernetes.io/description', ...USER_POD_ANNOTATIONS]) {
       if (key !== ELECT_ANNOTATION) assert.equal(isNamed(key), false, key);

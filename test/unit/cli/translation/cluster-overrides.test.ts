@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import jsonPatch from 'fast-json-patch';
-import { OWN_PREFIX } from '../../../../api/objects/keys.ts';
+import { ADMIRALTY_PREFIX } from '../../../../api/objects/keys.ts';
 import { areOfScheduling, isReplicas, toPatchOperation } from '../../../../cli/translation/cluster-overrides.ts';
 import { divisionOf, requiredReplicaShares } from '../../../../cli/translation/division.ts';
 
@@ -23,8 +23,8 @@ describe('a change of a workload', () => {
     [DEPLOYMENT, '/spec/template/spec', undefined], [DEPLOYMENT, '/spec/template/metadata/labels/app', undefined],
     [DEPLOYMENT, '/spec/template/metadata/name', undefined], [CRON_JOB, '/spec/template/spec/x', undefined],
     [DEPLOYMENT, '/metadata/annotations/a', undefined], [POD, '/metadata/labels/a', undefined],
-    [DEPLOYMENT, `/spec/template/metadata/annotations/${OWN_PREFIX.replace('/', '~1')}elect`, undefined],
-    [POD, `/metadata/annotations/${OWN_PREFIX.replace('/', '~1')}x`, undefined],
+    [DEPLOYMENT, `/spec/template/metadata/annotations/${ADMIRALTY_PREFIX.replace('/', '~1')}elect`, undefined],
+    [POD, `/metadata/annotations/${ADMIRALTY_PREFIX.replace('/', '~1')}x`, undefined],
   ];
   for (const [of, path, inPod] of rows) {
     it(`${of.kind} ${path} ${inPod === undefined ? 'has no counterpart' : `is ${inPod} of its pods`}`, () => {

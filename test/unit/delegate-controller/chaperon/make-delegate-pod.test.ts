@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { PodSpec } from '../../../../api/objects/core.ts';
 import {
-  ELECT_ANNOTATION, OWN_PREFIX, PARENT_NAME_ANNOTATION, PARENT_UID_LABEL, POD_MISSING_SINCE_ANNOTATION,
+  ELECT_ANNOTATION, ADMIRALTY_PREFIX, PARENT_NAME_ANNOTATION, PARENT_UID_LABEL, POD_MISSING_SINCE_ANNOTATION,
   SOURCE_MANIFEST_ANNOTATION, SOURCE_WATCHES_PODS_ANNOTATION,
 } from '../../../../api/objects/keys.ts';
 import { toDelegatePod } from '../../../../delegate-controller/chaperon/make-delegate-pod.ts';
@@ -46,7 +46,7 @@ describe('toDelegatePod', () => {
   });
 
   for (const key of [POD_MISSING_SINCE_ANNOTATION, SOURCE_WATCHES_PODS_ANNOTATION]) {
-    it(`leaves ${key.slice(OWN_PREFIX.length)} to the chaperon`, () => {
+    it(`leaves ${key.slice(ADMIRALTY_PREFIX.length)} to the chaperon`, () => {
       assert.equal(
         Object.hasOwn(toDelegatePod(aChaperon(annotated({ [key]: 'x' }))).metadata.annotations ?? {}, key), false,
       );

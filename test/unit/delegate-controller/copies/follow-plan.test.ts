@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { KubernetesObject, Service, StringMap } from '../../../../api/objects/core.ts';
 import {
-  CILIUM_FORMER_GLOBAL_ANNOTATION, FOLLOW_MARKS_ANNOTATION, GLOBAL_ANNOTATION, ORIGINAL_SELECTOR_ANNOTATION, OWN_PREFIX,
+  ADMIRALTY_PREFIX,
+  CILIUM_FORMER_GLOBAL_ANNOTATION, FOLLOW_MARKS_ANNOTATION, GLOBAL_ANNOTATION, ORIGINAL_SELECTOR_ANNOTATION,
 } from '../../../../api/objects/keys.ts';
 import {
   planFollow, planFollowAnnotations, toSourceObject, type CopyObject, type FollowState, type AnnotationMode,
@@ -82,7 +83,7 @@ const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 describe('planFollowAnnotations', () => {
   it('marks a followed Service, once', () => {
     const marked = after(SERVICE, aService({ app: 'web' }), 'rewritten');
-    assert.deepEqual({ ...marked.spec?.selector }, { [`${OWN_PREFIX}app`]: 'web' });
+    assert.deepEqual({ ...marked.spec?.selector }, { [`${ADMIRALTY_PREFIX}app`]: 'web' });
     const { annotations = {} } = marked.metadata;
     assert.deepEqual(
       [annotations[GLOBAL_ANNOTATION], annotations[CILIUM_FORMER_GLOBAL_ANNOTATION], annotations[
@@ -116,7 +117,7 @@ describe('planFollowAnnotations', () => {
     const marked = after(SERVICE, aService({ app: 'web' }), 'rewritten');
     const applied = { ...marked, spec: { selector: { ...marked.spec?.selector, app: 'api' } } };
     const again = after(SERVICE, applied, 'rewritten');
-    assert.deepEqual({ ...again.spec?.selector }, { [`${OWN_PREFIX}app`]: 'api' });
+    assert.deepEqual({ ...again.spec?.selector }, { [`${ADMIRALTY_PREFIX}app`]: 'api' });
     assert.equal(again.metadata.annotations?.[ORIGINAL_SELECTOR_ANNOTATION], 'app=api');
   });
 

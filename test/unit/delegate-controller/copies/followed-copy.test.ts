@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import type { KubernetesObject, StringMap } from '../../../../api/objects/core.ts';
 import {
   FOLLOWED_KEYS_ANNOTATION, GLOBAL_ANNOTATION, HAS_FINALIZER_LABEL,
-  IS_DELEGATE_ANNOTATION, OWN_PREFIX, PARENT_CLUSTER_LABEL, PARENT_NAME_ANNOTATION, PARENT_UID_LABEL,
+  IS_DELEGATE_ANNOTATION, ADMIRALTY_PREFIX, PARENT_CLUSTER_LABEL, PARENT_NAME_ANNOTATION, PARENT_UID_LABEL,
 } from '../../../../api/objects/keys.ts';
 import {
   copyDigest, isCopyOf, mergePatchBetween, planCopy, toCopy,
@@ -57,7 +57,7 @@ describe('a copy', () => {
   it('does not carry what is ours, nor what kubectl noted of the contents', () => {
     const metadata = {
       labels: { [HAS_FINALIZER_LABEL]: 'true', [PARENT_CLUSTER_LABEL]: 'forged' },
-      annotations: { 'kubectl.kubernetes.io/last-applied-configuration': 'canary', [`${OWN_PREFIX}x`]: 'y' },
+      annotations: { 'kubectl.kubernetes.io/last-applied-configuration': 'canary', [`${ADMIRALTY_PREFIX}x`]: 'y' },
     };
     const copy = toCopy(SECRET, anObject({ data: {} }, metadata), CLUSTER);
     assert.equal(copy.metadata.labels?.[PARENT_CLUSTER_LABEL], CLUSTER);
@@ -87,7 +87,7 @@ describe('a copy', () => {
     };
     const copy = toCopy(SERVICE, anObject({ spec }), CLUSTER);
     assert.deepEqual(
-      specOf(copy), { selector: { [`${OWN_PREFIX}app`]: 'web' }, ports: [{ port: 80 }], type: 'NodePort' },
+      specOf(copy), { selector: { [`${ADMIRALTY_PREFIX}app`]: 'web' }, ports: [{ port: 80 }], type: 'NodePort' },
     );
     assert.equal(copy.metadata.annotations?.[GLOBAL_ANNOTATION], 'true');
     assert.equal(copy.metadata.annotations[IS_DELEGATE_ANNOTATION], '');
@@ -122,10 +122,11 @@ describe('a copy', () => {
   it('is the same before and after the source got its marks', () => {
     const spec = { selector: { app: 'web' } };
     const marks = {
-      [GLOBAL_ANNOTATION]: 'true', 'io.cilium/global-service': 'true', [`${OWN_PREFIX}original-selector`]: 'app=web',
-      [`${OWN_PREFIX}follow-marks`]: 'x',
+      [GLOBAL_ANNOTATION]: 'true', 'io.cilium/global-service': 'true',
+      [`${ADMIRALTY_PREFIX}original-selector`]: 'app=web',
+      [`${ADMIRALTY_PREFIX}follow-marks`]: 'x',
     };
-    const marked = anObject({ spec: { selector: { [`${OWN_PREFIX}app`]: 'web' } } }, { annotations: marks });
+    const marked = anObject({ spec: { selector: { [`${ADMIRALTY_PREFIX}app`]: 'web' } } }, { annotations: marks });
     assert.deepEqual(toCopy(SERVICE, marked, CLUSTER), toCopy(SERVICE, anObject({ spec }), CLUSTER));
   });
 });

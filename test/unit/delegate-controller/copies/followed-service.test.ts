@@ -3,13 +3,13 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { Service, StringMap } from '../../../../api/objects/core.ts';
 import {
-  NO_PREFIX_LABEL_REGEXP_ANNOTATION, ORIGINAL_SELECTOR_ANNOTATION, OWN_PREFIX,
+  NO_PREFIX_LABEL_REGEXP_ANNOTATION, ORIGINAL_SELECTOR_ANNOTATION, ADMIRALTY_PREFIX,
 } from '../../../../api/objects/keys.ts';
 import {
   formatSelector, originalSelector, rewrittenSelector,
 } from '../../../../delegate-controller/copies/followed-service.ts';
 
-const own = (key: string): string => OWN_PREFIX + key;
+const own = (key: string): string => ADMIRALTY_PREFIX + key;
 const service = (selector: StringMap, annotations: StringMap = {}): Service =>
   ({ metadata: { annotations }, spec: { selector } });
 const marked = (selector: StringMap, original: string, annotations: StringMap = {}): Service =>

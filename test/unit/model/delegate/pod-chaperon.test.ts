@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import type { Container, Pod, PodSpec } from '../../../../api/objects/core.ts';
 import * as keys from '../../../../api/objects/keys.ts';
 import {
-  CHAPERON_FINALIZER, HAS_FINALIZER_LABEL, OWN_PREFIX, PARENT_CLUSTER_LABEL,
+  CHAPERON_FINALIZER, HAS_FINALIZER_LABEL, ADMIRALTY_PREFIX, PARENT_CLUSTER_LABEL,
   PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL, SOURCE_WATCHES_PODS_ANNOTATION,
 } from '../../../../api/objects/keys.ts';
 import type { PodChaperon } from '../../../../api/kinds/pod-chaperon.ts';
@@ -169,23 +169,26 @@ const DOMAIN = fc.oneof(
       .map(([letter, length]) => letter.repeat(length)),
   },
 );
-const RESERVED_NAMES = Object.values(keys).filter((key) => typeof key === 'string' && key.startsWith(OWN_PREFIX)).map(
-  (key) => key.slice(OWN_PREFIX.length),
+const RESERVED_NAMES = Object.values(keys).filter(
+  (key) => typeof key === 'string' && key.startsWith(ADMIRALTY_PREFIX),
+).map(
+  (key) => key.slice(ADMIRALTY_PREFIX.length),
 );
 const KEY = fc
   .oneof(NAME, fc.constantFrom(...RESERVED_NAMES.filter((name) => name !== '')), fc.tuple(DOMAIN, NAME).map(
     ([domain, name]) => `${domain}/${name}`,
   ))
-  .filter((key) => !key.startsWith(OWN_PREFIX));
+  .filter((key) => !key.startsWith(ADMIRALTY_PREFIX));
 
 describe('prefixLabels', () => {
   const cases: Record<string, readonly [before: string, after: string]> = {
-    'moves a plain key under our prefix, as Admiralty does': ['app', `${OWN_PREFIX}app`],
+    'moves a plain key under our prefix, as Admiralty does': ['app', `${ADMIRALTY_PREFIX}app`],
     'keeps the domain of a key': ['a.io/x', 'a.io.multicluster.admiralty.io/x'],
     'keeps keys apart that differ in their domain only': ['b.io/x', 'b.io.multicluster.admiralty.io/x'],
-    'does not let a user say whose delegate it is': ['parent-uid', `multicluster.admiralty.io.${OWN_PREFIX}parent-uid`],
+    'does not let a user say whose delegate it is':
+      ['parent-uid', `multicluster.admiralty.io.${ADMIRALTY_PREFIX}parent-uid`],
     'does not let a user say what an uninstall must release':
-      ['has-finalizer', `multicluster.admiralty.io.${OWN_PREFIX}has-finalizer`],
+      ['has-finalizer', `multicluster.admiralty.io.${ADMIRALTY_PREFIX}has-finalizer`],
   };
   for (const [sentence, [before, after]] of Object.entries(cases)) {
     it(sentence, () => assert.deepEqual(prefixLabels({ [before]: 'v' }), { [after]: 'v' }));

@@ -4,13 +4,13 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { StringMap } from '../../../../api/objects/core.ts';
-import { OWN_PREFIX, TARGET_LABELS_ANNOTATION, TARGET_NAME_LABEL } from '../../../../api/objects/keys.ts';
+import { ADMIRALTY_PREFIX, TARGET_LABELS_ANNOTATION, TARGET_NAME_LABEL } from '../../../../api/objects/keys.ts';
 import { HOST_NAME_LABEL, labelsFor, toTargetLabels, toTargetTraits } from
   '../../../../scheduler/snapshot/target-traits.ts';
 
 const NODE = 'admiralty-eu';
 const HOST = { [HOST_NAME_LABEL]: NODE };
-const OWN = `${OWN_PREFIX}cluster-target-name`;
+const OWN = `${ADMIRALTY_PREFIX}cluster-target-name`;
 
 /** The labels of a target whose virtual node shows these, of which it reports some itself. */
 function labelsOf(

@@ -5,7 +5,7 @@ import * as fc from 'fast-check';
 import type { Pod } from '../../../../api/objects/core.ts';
 import {
   CANDIDATE_SCHEDULER, COSCHEDULING_POD_GROUP_LABEL, ELECT_ANNOTATION, HAS_FINALIZER_LABEL,
-  NO_PREFIX_LABEL_REGEXP_ANNOTATION, OWN_PREFIX, PARENT_CLUSTER_LABEL, PARENT_UID_LABEL, POD_GROUP_LABEL,
+  NO_PREFIX_LABEL_REGEXP_ANNOTATION, ADMIRALTY_PREFIX, PARENT_CLUSTER_LABEL, PARENT_UID_LABEL, POD_GROUP_LABEL,
   POD_GROUP_MIN_COUNT_ANNOTATION, PROXY_CONSTRAINTS_ANNOTATION, PROXY_SCHEDULER, SOURCE_MANIFEST_ANNOTATION,
   USE_SPEC_CONSTRAINTS_ANNOTATION,
 } from '../../../../api/objects/keys.ts';
@@ -34,14 +34,14 @@ describe('an elected pod is denied', () => {
       anElected(labelled({ [PARENT_CLUSTER_LABEL]: '' })), 'AlreadyDelegate', /remove the label or the annotation/,
     ],
     'with an annotation that only Isthmus writes': [
-      anElected(annotated({ [`${OWN_PREFIX}is-delegate`]: '' })), 'ReservedKey', /is-delegate is not for users/,
+      anElected(annotated({ [`${ADMIRALTY_PREFIX}is-delegate`]: '' })), 'ReservedKey', /is-delegate is not for users/,
     ],
     'with a misspelt annotation, and is told which there are': [
-      anElected(annotated({ [`${OWN_PREFIX}electt`]: '' })), 'ReservedKey',
+      anElected(annotated({ [`${ADMIRALTY_PREFIX}electt`]: '' })), 'ReservedKey',
       new RegExp([...USER_POD_ANNOTATIONS].join(', ')),
     ],
     'with a label under our prefix': [
-      anElected(labelled({ [`${OWN_PREFIX}team`]: 'a' })), 'ReservedKey', /^label .*team is not for users/,
+      anElected(labelled({ [`${ADMIRALTY_PREFIX}team`]: 'a' })), 'ReservedKey', /^label .*team is not for users/,
     ],
     'that has a node': [anElected(onNode('node-1')), 'NodeNameSet', /^spec\.nodeName is set/],
     'of a DaemonSet': [anElected(ownedBy('DaemonSet')), 'DaemonSetPod', /^a pod of DaemonSet owner /],
@@ -97,7 +97,8 @@ describe('an elected pod is admitted', () => {
 
   it('or denied for any annotation under our prefix, exactly when users may not set it', () => {
     const key = fc.oneof(
-      fc.constantFrom(...USER_POD_ANNOTATIONS), fc.stringMatching(/^[a-z-]{1,20}$/).map((name) => OWN_PREFIX + name),
+      fc.constantFrom(...USER_POD_ANNOTATIONS),
+      fc.stringMatching(/^[a-z-]{1,20}$/).map((name) => ADMIRALTY_PREFIX + name),
     ).filter((name) => name !== NO_PREFIX_LABEL_REGEXP_ANNOTATION && name !== SOURCE_MANIFEST_ANNOTATION);
     fc.assert(fc.property(key, fc.string(), (name, value) => {
       const denial = checkElection(anElected(annotated({ [name]: value })));
