@@ -1,5 +1,6 @@
 // What this cluster lets a source run: the Pod Security Standard of its (Cluster)Source, and no pod with the
-// ServiceAccount of a source. A source that has left, or was deleted, is not let off what held it.
+// ServiceAccount of a source. It is checked here, in the target: the source's webhook denies no pod for it. A source
+// that has left, or was deleted, is not let off what held it.
 import type { ClusterSource, PodSecurityLevel, Source } from '../../api/kinds/cluster-source.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { PARENT_CLUSTER_LABEL } from '../../api/objects/keys.ts';
@@ -39,6 +40,9 @@ const SHOWN_PROBLEMS = 5;
 /** Level for a cluster that no (Cluster)Source names: its own may have been deleted while it asked for more. */
 const LEVEL_OF_UNNAMED: PodSecurityLevel = 'baseline';
 
+/** How the message of such a rejection begins: docs/reasons.md explains it. */
+const POD_SECURITY_REFUSED = 'PodSecurityRefused';
+
 /** The rules of this cluster. */
 export interface SourceRulesHere {
   readonly rules: readonly SourceRule[];
@@ -61,7 +65,7 @@ export function refusalOf(chaperon: PodChaperon, here: SourceRulesHere): string 
   const problems = securityProblems({ annotations, spec }, level);
   if (problems.length === 0) return undefined;
   const more = problems.length > SHOWN_PROBLEMS ? ` and ${problems.length - SHOWN_PROBLEMS} more` : '';
-  return `PodSecurityRefused: pods of its source must meet the Pod Security Standard ${level}: ` +
+  return `${POD_SECURITY_REFUSED}: pods of its source must meet the Pod Security Standard ${level}: ` +
     `${problems.slice(0, SHOWN_PROBLEMS).join(', ')}${more}; ${reason}`;
 }
 
