@@ -75,7 +75,10 @@ export function observeBound(ms: number): void {
   bound.observe(Math.max(0, ms) / 1_000);
 }
 
-/** A candidate was bound, or rejected by its target, this many ms after the decision. */
+/**
+ * A candidate ended this many ms after it was sent: `bound` when the bind was written, so the time includes verdict and
+ * bind; `refused` when its source saw the verdict that rejected it. One that was never created is not observed.
+ */
 export function observeCandidate(outcome: 'bound' | 'refused', ms: number): void {
   candidates.observe({ outcome }, Math.max(0, ms) / 1_000);
 }
@@ -88,7 +91,10 @@ export function observeShown(ms: number): void {
   shown.observe(Math.max(0, ms) / 1_000);
 }
 
-/** A target rejected a candidate. */
+/**
+ * A target did not take a candidate: its scheduler or its admission rejected it, or its API server refused the call or
+ * did not answer. Code says that targets reject and servers refuse; the name of this metric covers both.
+ */
 export function observeRejection(target: string): void {
   refusals.inc({ target });
 }

@@ -5,7 +5,7 @@ import { isTracing, newSpanId, recordSpan } from '../../process/tracing.ts';
 import { placementSpan } from '../reporting/placement-span.ts';
 import type { PodMemory } from './pod-memory.ts';
 
-/** Records a candidate that was bound or rejected. The start of one that another process created is unknown. */
+/** Records a candidate that is bound, or was rejected after it was created; one of another process has no start. */
 export function recordCandidate(
   proxy: ProxyPod, { candidateSince }: PodMemory, outcome: { readonly target: string; readonly error?: string },
 ): void {
