@@ -19,7 +19,7 @@ import { shownLabels, type LabelSettings } from './shown-labels.ts';
 
 /** Longest interval between two reports of the same conditions, in ms (kubelet `nodeStatusReportFrequency`). */
 export const REPORT_MS = 300_000;
-/** Duration of a node's Lease, in s (kubelet `nodeLeaseDurationSeconds`). */
+/** Duration of a node's Lease, in s (kubelet `nodeLeaseDurationSeconds`); virtual-node-controller.ts renews it. */
 export const NODE_LEASE_SECONDS = 40;
 
 /** Labels that do not depend on the target's nodes. */
