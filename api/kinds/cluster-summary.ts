@@ -23,9 +23,9 @@ export interface NodeGroup {
    */
   readonly perNodeLabels?: readonly string[];
   readonly taints?: readonly Taint[];
-  /** Allocatable of the group's nodes: the maximum of each resource. */
+  /** The size of its nodes, not what is free: of each resource the maximum that is allocatable. */
   readonly shape?: ResourceList;
-  /** Free node shapes of the group. */
+  /** Free node shapes of the group: what is free on its nodes, equal nodes counted together. */
   readonly holes: readonly FreeNodeShape[];
 }
 

@@ -1,5 +1,6 @@
-// The ClusterSummary that a target publishes: totals, free sums and free node shapes, in at most 100 kB. Cordoned,
-// NotReady and virtual nodes do not count, nor do terminated pods. The result does not depend on the order of events.
+// The ClusterSummary that a target publishes: totals, free sums and free node shapes (its field `holes`), in at most
+// 100 kB. Cordoned, NotReady and virtual nodes do not count, nor do terminated pods. The result does not depend on the
+// order of events.
 import type { ClusterSummary, GpuTotal, NodeGroup, ReducedDetail } from '../../api/kinds/cluster-summary.ts';
 import type { StringMap } from '../../api/objects/core.ts';
 import { CLUSTER_SUMMARY_NAME } from '../../api/objects/own-names.ts';
@@ -128,9 +129,9 @@ interface Bounded {
 }
 
 function boundedGroups({ groups, reducedLabels }: Grouping, common: ReadonlySet<string>, nodes: number): Bounded {
-  const holes = groups.map(({ traits, nodes }) => new GroupFreeShapes(traits, nodes));
+  const freeShapes = groups.map(({ traits, nodes }) => new GroupFreeShapes(traits, nodes));
   const nodeNames = nodes <= MOST_NODE_NAMES;
-  const render = (steps: number) => holes.map((group) => group.toNodeGroup({ steps, nodeNames }, common));
+  const render = (steps: number) => freeShapes.map((group) => group.toNodeGroup({ steps, nodeNames }, common));
   const { steps, nodeGroups } = finest(render);
   const { kept, left } = withinBytes(nodeGroups);
   const reduced: ReducedDetail = {

@@ -24,7 +24,10 @@ import {
 export type BoundTarget =
   /** The (Cluster)Target was removed from the source; `outage` is set once all targets are synced. */
   | { readonly kind: 'removed'; readonly outage?: ReportedOutage | undefined }
-  /** It is unreachable or not listed yet: nothing may be concluded. `outage` is set once that has lasted. */
+  /**
+   * The target exists, but what it has of the pod is not known: it is unreachable or not listed yet, so nothing may be
+   * concluded. `outage` is set once that has lasted.
+   */
   | { readonly kind: 'unknown'; readonly outage?: ReportedOutage | undefined }
   | KnownTarget;
 

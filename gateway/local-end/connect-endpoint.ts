@@ -1,5 +1,6 @@
 // The local HTTP CONNECT proxy for this cluster's controllers and for kubectl. It reads only the destination; TLS
-// between the client and the remote API server passes through. Other requests are rejected.
+// between the client and the remote API server passes through, so it sees no path or verb of the requests within: what
+// they may do is decided by that server. Requests other than CONNECT are refused.
 import { createServer, STATUS_CODES, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { parseRoute } from '../../model/network/gateway-names.ts';
@@ -25,7 +26,7 @@ export interface ConnectEndpointOptions {
   readonly audit: (record: StreamRecord) => void;
 }
 
-/** Header by which our transport selects the traffic class `calls`; without it (kubectl) a stream is bulk. */
+/** Header by which our transport selects the traffic class (lane) `calls`; without it (kubectl) a stream is bulk. */
 const TRAFFIC_CLASS_HEADER = 'isthmus-lane';
 const HEADER_MS = 5_000;
 const MAX_HEADER_BYTES = 8_192;

@@ -1,5 +1,5 @@
 // The services that peers may reach through this gateway, by name. A peer names a service, never an address, so it can
-// only reach what the cluster's own administrator has listed.
+// only reach what the cluster's own administrator has listed. Within a service it sends bytes: nothing here reads HTTP.
 import { isClusterId } from '../../model/network/gateway-names.ts';
 
 /** Address of a service, as seen from the gateway. */

@@ -14,7 +14,7 @@ export interface Peer {
 
 /**
  * Traffic classes with separate sessions: calls and watches, or bulk (logs, exec, kubectl), so that a long response
- * never delays a call.
+ * never delays a call. Fields and the header that hold one are named `lane`.
  */
 export type TrafficClass = 'calls' | 'bulk';
 

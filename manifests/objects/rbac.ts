@@ -33,6 +33,7 @@ import { sourcePolicies } from '../policies/source-policy.ts';
 
 const READ = ['get', 'list', 'watch'];
 
+/** Of a source where its pods may run; also of `admiralty-source`: see {@link admiraltyRoles}. */
 const SOURCE_RULES: readonly PolicyRule[] = [
   CONFINED_RULE,
   rule(ADMIRALTY_GROUP, ['podchaperons'], [...READ, 'create', 'update', 'patch', 'delete', 'deletecollection']),
@@ -50,6 +51,7 @@ const SOURCE_RULES: readonly PolicyRule[] = [
   rule('networking.k8s.io', ['ingresses'], [...READ, 'create', 'update', 'patch', 'delete']),
 ];
 
+/** In namespaces where its pods may not run, or no longer: it cleans up what it left there, and creates nothing. */
 const SOURCE_ELSEWHERE_RULES: readonly PolicyRule[] = [
   CONFINED_RULE,
   rule(ADMIRALTY_GROUP, ['podchaperons'], [...READ, 'patch', 'delete', 'deletecollection']),

@@ -18,7 +18,10 @@ export const UNCONFINED_VERB = 'unconfined';
  */
 export const MAX_OWN_TOKEN_SECONDS = 24 * 60 * 60;
 
-/** The rule that identifies a role as a source's. */
+/**
+ * The rule that identifies a role as a source's, in each of them. It grants nothing: it makes the policy limit whoever
+ * has it.
+ */
 export const CONFINED_RULE: PolicyRule = rule(ISTHMUS_GROUP, [SOURCE_IDENTITIES], [CONFINED_VERB]);
 
 /** The cluster whose objects an identity may write; any, if the cluster is not known. */

@@ -1,5 +1,6 @@
 // The contract between source and target about failover (ADR 0020): the pods it applies to, and the times of the
-// SourceLease after which a target stops them. Users read of "fencing"; in code a fence is that of leader election.
+// SourceLease after which a target stops them. Keys and users call that fencing (`failover: Fenced`,
+// `FENCE_ANNOTATION`); it is not kubernetes/flow/fence.ts, which keeps a former leader from writing.
 import { FENCE_ANNOTATION } from '../../api/objects/keys.ts';
 import type { ObjectMeta } from '../../api/objects/core.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';

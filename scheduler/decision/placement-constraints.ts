@@ -13,7 +13,10 @@ import type { PlacementConstraints, PodToSchedule, TargetSnapshot } from '../sna
 import { toRequirements } from '../snapshot/target-capacity.ts';
 import type { NodeRequirements } from '../snapshot/node-requirements.ts';
 
-/** Inputs that are the same for all pods. */
+/**
+ * Inputs of a decision that are the same for all pods, apart from the targets. Those of one pod are
+ * {@link PodInQuestion}; both together become {@link PodToSchedule}.
+ */
 export interface PlacementWorld {
   readonly policies: PolicyBook;
   readonly placed: PlacedPods;
@@ -79,6 +82,10 @@ export function toPlacementConstraints(
   };
 }
 
+/**
+ * Whether the decision counts placed pods. Counting costs a step for each class of them, so it is left out otherwise: a
+ * filter or score that reads `placed` must be known here, or it would see no pods.
+ */
 function needsCounts(
   { affinity, topologySpreadConstraints = [] }: ClusterConstraints, { replicas }: PlacementRules,
 ): boolean {
