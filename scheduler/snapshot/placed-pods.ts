@@ -25,9 +25,9 @@ export interface PodClass {
   readonly byNode: ReadonlyMap<string, number>;
 }
 
-interface CountedClass extends PodClass {
+interface CountedClass {
   readonly key: string;
-  readonly byNode: Map<string, number>;
+  readonly pods: PodClass & { readonly byNode: Map<string, number> };
 }
 
 /** Counts of pods by class and virtual node. */
@@ -45,7 +45,8 @@ export class PlacedPods {
     if (before?.counted.key === classKey && before.nodeName === nodeName) return;
     this.remove(pod.uid);
     const counted = this.#classOf(classKey, pod);
-    counted.byNode.set(nodeName, (counted.byNode.get(nodeName) ?? 0) + 1);
+    const { byNode } = counted.pods;
+    byNode.set(nodeName, (byNode.get(nodeName) ?? 0) + 1);
     this.#places.set(pod.uid, { counted, nodeName });
     this.#changes += 1;
   }
@@ -54,15 +55,15 @@ export class PlacedPods {
   remove(uid: string): void {
     const place = this.#places.get(uid);
     if (place === undefined) return;
-    const { counted } = place;
+    const { key, pods: { byNode, antiAffinity } } = place.counted;
     this.#places.delete(uid);
     this.#changes += 1;
-    const left = (counted.byNode.get(place.nodeName) ?? 1) - 1;
-    if (left > 0) counted.byNode.set(place.nodeName, left);
-    else counted.byNode.delete(place.nodeName);
-    if (counted.byNode.size > 0) return;
-    this.#classes.delete(counted.key);
-    if (counted.antiAffinity !== undefined) this.#antiAffine -= 1;
+    const left = (byNode.get(place.nodeName) ?? 1) - 1;
+    if (left > 0) byNode.set(place.nodeName, left);
+    else byNode.delete(place.nodeName);
+    if (byNode.size > 0) return;
+    this.#classes.delete(key);
+    if (antiAffinity !== undefined) this.#antiAffine -= 1;
   }
 
   /** Number of changes so far. */
@@ -76,8 +77,8 @@ export class PlacedPods {
   }
 
   /** All classes with at least one pod. */
-  classes(): Iterable<PodClass> {
-    return this.#classes.values();
+  *classes(): Generator<PodClass> {
+    for (const { pods } of this.#classes.values()) yield pods;
   }
 
   /** Virtual node that the pod is, or is about to be, on. */
@@ -95,7 +96,7 @@ export class PlacedPods {
     if (counted === undefined) {
       const optional =
         { ...(controllerUid !== undefined && { controllerUid }), ...(antiAffinity !== undefined && { antiAffinity }) };
-      counted = { key, namespace, labels, terminating, ...optional, byNode: new Map() };
+      counted = { key, pods: { namespace, labels, terminating, ...optional, byNode: new Map() } };
       this.#classes.set(key, counted);
       if (antiAffinity !== undefined) this.#antiAffine += 1;
     }
