@@ -65,6 +65,11 @@ export class ReportedCopies implements Copies {
     this.#written.delete(key);
   }
 
+  /** There are copies whose reports are still to come. */
+  expectReports(): void {
+    this.#demand.ask();
+  }
+
   onConnection(listener: (state: ConnectionState) => void): void {
     this.#reports.onConnection(listener);
   }

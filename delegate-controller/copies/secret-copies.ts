@@ -50,6 +50,8 @@ export class SecretCopies implements Copies {
       if (state.kind === 'broken' && isDenied(state.error) && !this.#reported.hasSynced) this.#startReading(signal);
     });
     this.#reported.onListed(() => {
+      // the target serves SecretCopies now, and its controller may not have written one yet
+      if ([...(this.#read?.copies.keys() ?? [])].length > 0) this.#reported.expectReports();
       this.#read?.stop.abort();
       this.#read = undefined;
     });

@@ -9,7 +9,7 @@ import { secretKind } from '../../../../delegate-controller/copies/copied-secret
 import { SecretCopies } from '../../../../delegate-controller/copies/secret-copies.ts';
 import type { CopyObject, SourceObject } from '../../../../delegate-controller/copies/follow-plan.ts';
 import { ReportedCopies } from '../../../../delegate-controller/copies/reported-copies.ts';
-import { ScriptedApiServer, SILENT, type Exchange } from '../../../support/scripted-api-server.ts';
+import { ScriptedApiServer, SILENT, skipBackoff, type Exchange } from '../../../support/scripted-api-server.ts';
 
 const CLUSTER = 'cluster-1';
 const REPORTS = '/apis/isthmus.dev/v1alpha1/secretcopies';
@@ -159,6 +159,12 @@ describe('copies that are reported', () => {
   });
 });
 
+/** What says that a Secret is a copy of this source. */
+const ours = {
+  labels: { [PARENT_CLUSTER_LABEL]: CLUSTER, 'multicluster.admiralty.io/parent-uid': 'p' },
+  annotations: { 'multicluster.admiralty.io/parent-name': 'x', 'multicluster.admiralty.io/parent-namespace': 'a' },
+};
+
 describe('copies of Secrets in a target that reports nothing', () => {
   withServer();
   it('are read, as long as it does not', async () => {
@@ -171,11 +177,7 @@ describe('copies of Secrets in a target that reports nothing', () => {
     assert.equal(copies.hasSynced, false);
     const secrets = await server.next();
     assert.equal(secrets.path, '/api/v1/secrets');
-    const metadata = {
-      namespace: 'a', name: 'x', uid: 's', resourceVersion: '7',
-      labels: { [PARENT_CLUSTER_LABEL]: CLUSTER, 'multicluster.admiralty.io/parent-uid': 'p' },
-      annotations: { 'multicluster.admiralty.io/parent-name': 'x', 'multicluster.admiralty.io/parent-namespace': 'a' },
-    };
+    const metadata = { namespace: 'a', name: 'x', uid: 's', resourceVersion: '7', ...ours };
     secrets.answer(200, { metadata: { resourceVersion: '8' }, items: [{ metadata }] });
     await listed;
     assert.equal(copies.get('a/x', source)?.uid, 's');
@@ -191,5 +193,26 @@ describe('copies of Secrets in a target that reports nothing', () => {
       }
     }
     assert.equal((await written).kind, 'stored');
+  });
+
+  it('are watched as reports once it does, though none is written yet', async (t) => {
+    skipBackoff(t);
+    const copies = new SecretCopies(place());
+    const heard = new EventEmitter();
+    copies.onChange((key) => heard.emit('changed', key));
+    copies.run(stop.signal);
+    const known = once(heard, 'changed');
+    (await server.next()).answer(404, { kind: 'Status', reason: 'NotFound', message: 'no such kind', code: 404 });
+    const metadata = { namespace: 'a', name: 'x', uid: 's', resourceVersion: '7', ...ours };
+    for (let isWatched = false; !isWatched;) {
+      const request = await server.next();
+      const isReports = request.path === REPORTS;
+      isWatched = isReports && request.query.get('watch') === 'true';
+      if (request.query.get('watch') === 'true') request.open();
+      else if (isReports) {
+        await known;
+        request.answer(200, { metadata: { resourceVersion: '8' }, items: [] });
+      } else request.answer(200, { metadata: { resourceVersion: '8' }, items: [{ metadata }] });
+    }
   });
 });
