@@ -136,7 +136,7 @@ export class WatchSession {
   }
 
   #endIfLeft(): void {
-    if (this.#isLeft && this.#places === 0 && !this.ended) this.destroy(new Error('no stream is left'));
+    if (this.#isLeft && this.#places === 0 && !this.#isEnding) this.destroy(new Error('no stream is left'));
   }
 
   /** What the server allows, once it has said so. */

@@ -1,11 +1,25 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { constants, createSecureServer, type Http2SecureServer, type ServerHttp2Stream } from 'node:http2';
-import type { AddressInfo, Socket } from 'node:net';
+import {
+  constants, createSecureServer, type Http2SecureServer, type ServerHttp2Session, type ServerHttp2Stream,
+} from 'node:http2';
+import type { AddressInfo } from 'node:net';
 import { after, before, beforeEach, describe, it } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ClusterAccess, TRANSPORT_TIMINGS } from '../../../../kubernetes/http/cluster-access.ts';
 import { createAuthority } from '../../../../process/crypto/certificate-authority.ts';
 import type { WatchSession } from '../../../../kubernetes/http/watch-session.ts';
+
+/** Resolves when the connection of a session has ended. */
+function endOf(session: WatchSession): Promise<void> {
+  const { onEnd } = session;
+  return new Promise((resolve) => {
+    session.onEnd = () => {
+      onEnd();
+      resolve();
+    };
+  });
+}
 
 describe('ClusterAccess: the session for watches', () => {
   let server: Http2SecureServer;
@@ -120,6 +134,20 @@ describe('ClusterAccess: the session for watches', () => {
     await access.destroy();
   });
 
+  it('ends its connection once it is left, also where a server that drains it keeps that open', async () => {
+    const accepted = once(server, 'session') as Promise<[ServerHttp2Session]>;
+    const opened = await access.session();
+    assert.ok(opened.kind === 'h2');
+    const closed = endOf(opened.session);
+    const [draining] = await accepted;
+    draining.goaway(constants.NGHTTP2_NO_ERROR);
+    while (!opened.session.ended) await nextTurn();
+    opened.session.leave();
+    opened.session.release();
+    await closed;
+    await access.destroy();
+  });
+
   it('ends its connection with it, whatever the server still has to send', async () => {
     const serve = (stream: ServerHttp2Stream) => {
       stream.respond();
@@ -127,11 +155,9 @@ describe('ClusterAccess: the session for watches', () => {
       send();
     };
     server.on('stream', serve);
-    const accepted = once(server, 'connection') as Promise<[Socket]>;
     const opened = await access.session();
     assert.ok(opened.kind === 'h2');
-    const [socket] = await accepted;
-    const closed = once(socket, 'close');
+    const closed = endOf(opened.session);
     const stream = opened.session.request({ ':path': '/a' });
     stream.on('error', () => undefined);
     await new Promise<void>((resolve) => stream.once('data', () => {
