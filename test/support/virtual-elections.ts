@@ -51,10 +51,10 @@ export class VirtualElections {
     return { election, stop };
   }
 
-  /** Lets time pass in small steps; `look` is called after each. */
-  async pass(ms: number, look: () => void = () => undefined): Promise<void> {
+  /** Lets time pass in steps of `stepMs`; `look` is called after each. */
+  async pass(ms: number, look: () => void = () => undefined, stepMs = 50): Promise<void> {
     for (const end = this.now + ms; this.now < end; ) {
-      const step = Math.min(50, end - this.now);
+      const step = Math.min(stepMs, end - this.now);
       this.now += step;
       mock.timers.tick(step);
       for (let turn = 0; turn < 10; turn += 1) await Promise.resolve();
