@@ -12,7 +12,7 @@ import type { ReflectorSink } from './watch-events.ts';
 /** Called on each change of a record: `before` is missing when it is new, `after` when it is deleted. */
 export type ChangeListener<R> = (key: string, before: R | undefined, after: R | undefined) => void;
 
-/** Whether the watch is open, or why not. */
+/** Whether the watch is open, or was not needed when the empty collection was listed; or why neither. */
 export type ConnectionState = { readonly kind: 'connecting' } | { readonly kind: 'open' }
   | { readonly kind: 'broken'; readonly error: unknown };
 

@@ -128,7 +128,7 @@ async function listUntilAsked<T extends KubernetesObject>(
   source: OnDemand<T>, sink: ReflectorSink<T>, progress: Progress, signal: AbortSignal,
 ): Promise<void> {
   progress.version = await listPages(source, sink, signal);
-  heard(source, sink, progress);
+  connected(source, sink, progress);
   if (!sink.isEmpty()) source.demand.ask();
   if (await source.demand.untilAsked(signal)) await watchFrom(source, sink, progress, signal);
 }
@@ -175,10 +175,10 @@ function opened(
   sink: Pick<ReflectorSink<KubernetesObject>, 'connection'>, progress: Progress,
 ): void {
   source.demand?.opened();
-  heard(source, sink, progress);
+  connected(source, sink, progress);
 }
 
-function heard(
+function connected(
   { client }: Pick<ReflectorSource<KubernetesObject>, 'client'>,
   sink: Pick<ReflectorSink<KubernetesObject>, 'connection'>, progress: Progress,
 ): void {

@@ -165,15 +165,20 @@ const ours = {
   annotations: { 'multicluster.admiralty.io/parent-name': 'x', 'multicluster.admiralty.io/parent-namespace': 'a' },
 };
 
+/** Copies in a target without SecretCopies; `listed` resolves when the first one is read. */
+async function unreported(): Promise<{ readonly copies: SecretCopies; readonly listed: Promise<unknown> }> {
+  const copies = new SecretCopies(place());
+  const heard = new EventEmitter();
+  copies.onChange((key) => heard.emit('changed', key));
+  copies.run(stop.signal);
+  (await server.next()).answer(404, { kind: 'Status', reason: 'NotFound', message: 'no such kind', code: 404 });
+  return { copies, listed: once(heard, 'changed') };
+}
+
 describe('copies of Secrets in a target that reports nothing', () => {
   withServer();
   it('are read, as long as it does not', async () => {
-    const copies = new SecretCopies(place());
-    const heard = new EventEmitter();
-    copies.onChange((key) => heard.emit('changed', key));
-    copies.run(stop.signal);
-    const listed = once(heard, 'changed');
-    (await server.next()).answer(404, { kind: 'Status', reason: 'NotFound', message: 'no such kind', code: 404 });
+    const { copies, listed } = await unreported();
     assert.equal(copies.hasSynced, false);
     const secrets = await server.next();
     assert.equal(secrets.path, '/api/v1/secrets');
@@ -197,12 +202,7 @@ describe('copies of Secrets in a target that reports nothing', () => {
 
   it('are watched as reports once it does, though none is written yet', async (t) => {
     skipBackoff(t);
-    const copies = new SecretCopies(place());
-    const heard = new EventEmitter();
-    copies.onChange((key) => heard.emit('changed', key));
-    copies.run(stop.signal);
-    const known = once(heard, 'changed');
-    (await server.next()).answer(404, { kind: 'Status', reason: 'NotFound', message: 'no such kind', code: 404 });
+    const { listed } = await unreported();
     const metadata = { namespace: 'a', name: 'x', uid: 's', resourceVersion: '7', ...ours };
     for (let isWatched = false; !isWatched;) {
       const request = await server.next();
@@ -210,7 +210,7 @@ describe('copies of Secrets in a target that reports nothing', () => {
       isWatched = isReports && request.query.get('watch') === 'true';
       if (request.query.get('watch') === 'true') request.open();
       else if (isReports) {
-        await known;
+        await listed;
         request.answer(200, { metadata: { resourceVersion: '8' }, items: [] });
       } else request.answer(200, { metadata: { resourceVersion: '8' }, items: [{ metadata }] });
     }
