@@ -153,8 +153,10 @@ export class ClusterCache {
     if (this.#viewed.noteHealth(target)) this.places.wakeWaiting();
     if (target.session?.hasSynced !== true) return;
     for (const proxy of unbound(this.#clusters.proxies)) {
-      const isSentThere = this.#memories.get(proxy.uid)?.targets.has(target.key) === true;
-      if (isSentThere || this.#mayBeInherited(proxy)) this.#enqueue(proxy.key);
+      const memory = this.#memories.get(proxy.uid);
+      // the watch goes on where it ended: it does not tell again of a candidate that is still there
+      if (memory?.abandonedIn.has(target.key) === true) memory.targets.add(target.key);
+      if (memory?.targets.has(target.key) === true || this.#mayBeInherited(proxy)) this.#enqueue(proxy.key);
     }
   }
 

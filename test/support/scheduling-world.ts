@@ -119,11 +119,12 @@ export class ToldTarget {
     for (const listener of this.#onSummary) listener(this.summary);
   }
 
-  /** The watch delivers what is stored of a pod. */
-  show(uid: string): void {
-    const stored = this.#of(uid);
+  /** The watch delivers what is stored, all of it: it keeps the order of what happened. */
+  show(): void {
     this.#seen = this.#version;
-    if (stored !== undefined) this.chaperons.tell(keyOf(stored), toChaperonRecord(stored));
+    for (const [key, stored] of this.stored) {
+      if (this.chaperons.get(key)?.uid !== stored.metadata.uid) this.chaperons.tell(key, toChaperonRecord(stored));
+    }
   }
 
   /** Its scheduler, or a kubelet, says something about the delegate of a pod. */
@@ -170,7 +171,7 @@ export class ToldTarget {
     } };
     stored.set(keyOf(made), made);
     if (onCreate === 'made, answer lost') return Promise.reject(new ApiError(504, 'Timeout', 'a proxy gave up'));
-    if (onCreate !== 'made, not seen yet') this.show(uid);
+    if (onCreate !== 'made, not seen yet') this.show();
     return Promise.resolve(made);
   }
 
@@ -186,10 +187,10 @@ export class ToldTarget {
   /** Chaperon and delegate of this key are gone. */
   remove(key: string): void {
     this.#version += 1;
-    this.#seen = this.#version;
     this.stored.delete(key);
     this.delegates.tell(key, undefined);
     this.chaperons.tell(key, undefined);
+    this.show();
   }
 
   readonly #client = {

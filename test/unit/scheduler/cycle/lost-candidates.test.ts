@@ -28,7 +28,7 @@ describe('a create of which nobody knows', () => {
     a.onCreate = 'made';
     await world.pass(5_000);
     assert.deepEqual([a.holds, b.asked], [['u'], []]);
-    a.show('u');
+    a.show();
     a.say('u', SCHEDULED);
     await world.settled();
     assert.deepEqual(writesOf(world), ['bind admiralty-a']);
@@ -61,7 +61,7 @@ describe('a create of which nobody knows', () => {
     const { world, a, b } = await before(t, (one) => (one.onCreate = 'made, not seen yet'));
     await world.pass(60_000);
     assert.deepEqual([a.asked, b.asked], [['u'], []], 'asked once');
-    a.show('u');
+    a.show();
     a.say('u', SCHEDULED);
     await world.settled();
     assert.deepEqual(writesOf(world), ['bind admiralty-a']);
@@ -167,7 +167,7 @@ describe('a target that stops unconfirmed candidates by itself', () => {
       { ...chaperon, metadata: { ...chaperon.metadata, uid: 'earlier', resourceVersion: '50' } }, deadline,
     );
     a.stored.set('team-a/earlier', made);
-    a.show('u');
+    a.show();
     await world.settled();
     await world.pass(1_000);
     assert.deepEqual(a.announced, [new Date(deadline + 1).toISOString()]);
@@ -189,8 +189,6 @@ describe('a target that stops unconfirmed candidates by itself', () => {
     await world.pass(2_001);
     assert.deepEqual([a.holds.toSorted(), b.asked], [['u', 'v'], ['u']], 'v has no deadline, and waits');
     await world.changed('a', { isReady: true, silentMs: 0 });
-    a.show('u');
-    await world.settled();
     assert.deepEqual([a.holds.includes('u'), writesOf(world)], [false, []], 'what is left of it is deleted');
     b.say('u', SCHEDULED);
     await world.settled();

@@ -25,7 +25,7 @@ function leave(target: ToldTarget, uid: string, name = 'web'): void {
   const chaperon = toPodChaperon(aPod(), { clusterId: 'source', namespace: 'team-a', name, uid });
   const made = { ...chaperon, metadata: { ...chaperon.metadata, uid: `earlier-${uid}`, resourceVersion: '50' } };
   target.stored.set(`team-a/${made.metadata.name}`, made);
-  target.show(uid);
+  target.show();
 }
 
 describe('the room of a candidate', () => {
