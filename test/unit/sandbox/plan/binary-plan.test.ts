@@ -93,12 +93,14 @@ describe('linkerFlags', () => {
 describe('forQuickBuilds', () => {
   const inherited = (given: Record<string, string>): unknown => forQuickBuilds(readEnvironment(given)).inherited;
   const flag = '-gcflags=all=-dwarf=false';
+  const seldom = { GOGC: 'off', GOMEMLIMIT: '1GiB' };
 
-  it('leaves debugging information out', () =>
-    assert.deepEqual(inherited({ HOME: '/h' }), { HOME: '/h', GOFLAGS: flag }));
+  it('leaves debugging information out, and lets the compiler have a gigabyte', () =>
+    assert.deepEqual(inherited({ HOME: '/h' }), { ...seldom, HOME: '/h', GOFLAGS: flag }));
 
-  it('keeps the flags that the user has set', () => assert.deepEqual(
-    inherited({ GOFLAGS: '-buildvcs=false' }), { GOFLAGS: `-buildvcs=false ${flag}` },
+  it('keeps what the user has set', () => assert.deepEqual(
+    inherited({ GOFLAGS: '-buildvcs=false', GOGC: '50', GOMEMLIMIT: '300MiB' }),
+    { GOFLAGS: `-buildvcs=false ${flag}`, GOGC: '50', GOMEMLIMIT: '300MiB' },
   ));
 });
 
