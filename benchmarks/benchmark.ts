@@ -10,6 +10,8 @@ export interface BenchmarkContext {
   readonly runs: number;
   /** Numbers of targets for the benchmark that takes them, one after the other; its own when missing. */
   readonly targets?: readonly number[];
+  /** How long the benchmark of an hour takes, in minutes; an hour when missing. */
+  readonly minutes?: number;
   /** Folder for CPU profiles of our processes; none are taken when missing. Profiled figures are slower ones. */
   readonly profileFolder?: string;
   /** Told what is going on, one line at a time. */

@@ -17,6 +17,7 @@ import { GATEWAY } from './gateway.ts';
 import { IDLE } from './idle.ts';
 import { LATENCY } from './latency.ts';
 import { LATENCY_STEPS } from './latency-steps.ts';
+import { LONG_RUN } from './long-run.ts';
 import { MANY_PODS } from './many-pods.ts';
 import { MANY_TARGETS } from './many-targets.ts';
 import { describeCommit, describeMachine } from './machine.ts';
@@ -33,21 +34,24 @@ const BENCHMARKS: readonly Benchmark[] = [
   THROUGHPUT, REQUESTS, WEBHOOK, BAD_BODIES, DECISION, FIRST_CHOICE, COLD_SYNC, BLACK_HOLE, MIRROR, IDLE, GATEWAY,
   POD_PLANE, LATENCY, LATENCY_STEPS, FOOTPRINT, BY_TARGETS, MANY_TARGETS, MANY_PODS,
 ];
+/** Those as well that run only when they are named. */
+const NAMED: readonly Benchmark[] = [...BENCHMARKS, LONG_RUN];
 
 interface BenchOptions {
   readonly only?: readonly Benchmark[];
   readonly json?: string;
   readonly runs: number;
   readonly targets?: readonly number[];
+  readonly minutes?: number;
   readonly profile?: string;
 }
 
 function parseOnly(text: string): readonly Benchmark[] {
   const ids = text.split(',').map((id) => id.trim().toUpperCase());
   return ids.map((id) => {
-    const found = BENCHMARKS.find((benchmark) => benchmark.id === id);
+    const found = NAMED.find((benchmark) => benchmark.id === id);
     if (found === undefined) throw new AppError(
-      'BadInput', `--only has no "${id}"; choose from ${BENCHMARKS.map((known) => known.id).join(', ')}.`,
+      'BadInput', `--only has no "${id}"; choose from ${NAMED.map((known) => known.id).join(', ')}.`,
     );
     return found;
   });
@@ -65,16 +69,22 @@ function parseTargets(text: string): readonly number[] {
   throw new AppError('BadInput', `--targets takes whole numbers from 1 to 1000, not "${text}".`);
 }
 
+function parseMinutes(text: string): number {
+  const minutes = Number(text);
+  if (minutes > 0 && minutes <= 10_000) return minutes;
+  throw new AppError('BadInput', `--minutes takes a number from 1 to 10000, not "${text}".`);
+}
+
 function tell(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
 async function bench(
-  { only = BENCHMARKS, json, runs, targets, profile }: BenchOptions, signal: AbortSignal,
+  { only = BENCHMARKS, json, runs, targets, minutes, profile }: BenchOptions, signal: AbortSignal,
 ): Promise<void> {
   const context: BenchmarkContext = {
     runs, onProgress: tell, ...(targets !== undefined && { targets }),
-    ...(profile !== undefined && { profileFolder: profile }),
+    ...(minutes !== undefined && { minutes }), ...(profile !== undefined && { profileFolder: profile }),
   };
   const [machine, commit] = [describeMachine(), await describeCommit()];
   const results: Result[] = [];
@@ -128,8 +138,9 @@ const command = new Command('bench')
   .option('--runs <count>', 'how often to measure each figure', parseRuns, 5)
   .option(
     '--targets <list>',
-    'numbers of targets for PN, 1,3,10 when missing; the first for P13S, the most for PS and PB', parseTargets,
+    'numbers of targets for PN, 1,3,10 when missing; the first for P13S, the most for PS, PB and PH', parseTargets,
   )
+  .option('--minutes <count>', 'how long PH takes', parseMinutes, 60)
   .option('--profile <folder>', 'write CPU profiles of our processes there, and print where their time went')
   .action((options: BenchOptions) => bench(options, signal));
 try {

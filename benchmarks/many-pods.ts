@@ -54,7 +54,7 @@ async function measure(
   const count = [...world.store.list('pods')].length;
   const tell = (text: string): void => onProgress(`PB, ${count} pods: ${text}`);
   const rewritten = countWrites(world);
-  const first = await world.startSource('first', profileFolder);
+  const first = await world.startSource('first', { profileFolder });
   const firstS = await untilOneRuns(world, 'first', signal);
   tell(`a new pod runs ${firstS.toFixed(1)} s after the first start, and ${rewritten()} old ones were rewritten`);
   await delay(REST_MS, signal);
@@ -64,14 +64,14 @@ async function measure(
   const sourceRequests = (world.source.requests - own) / (IDLE_MS / 1_000);
   const leaderMiB = await first.residentMiB();
   tell(`${leaderMiB.toFixed(0)} MiB, ${idleCpuPercent.toFixed(1)} % CPU, ${sourceRequests.toFixed(1)} requests/s`);
-  const second = await world.startSource('second', profileFolder);
+  const second = await world.startSource('second', { profileFolder });
   await delay(firstS * 1_000 + REST_MS, signal);
   const standbyMiB = await second.residentMiB();
   await first.stop('SIGKILL');
   const failoverS = await untilOneRuns(world, 'failover', signal);
   tell(`standby ${standbyMiB.toFixed(0)} MiB; a new pod runs ${failoverS.toFixed(1)} s after the leader's end`);
   await second.stop();
-  await world.startSource('third', profileFolder);
+  await world.startSource('third', { profileFolder });
   const coldS = await untilOneRuns(world, 'cold', signal);
   tell(`a new pod runs ${coldS.toFixed(1)} s after a cold start; ${rewritten()} old ones were rewritten`);
   return [

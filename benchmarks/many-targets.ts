@@ -57,7 +57,7 @@ async function measure<T>(
   try {
     return await work({
       world, count, signal, tell: (text) => context.onProgress(`PS, ${count} targets: ${text}`),
-      start: (name) => world.startSource(`${count}-${name}`, context.profileFolder),
+      start: (name) => world.startSource(`${count}-${name}`, { profileFolder: context.profileFolder }),
     });
   } finally {
     await world.stop();
@@ -81,7 +81,7 @@ interface Figures {
 async function measureRest({ world, count, tell, start, signal }: Measuring): Promise<Figures> {
   const began = performance.now();
   const source = await start('first');
-  await untilAllReady(world, signal);
+  await world.untilAllReady(signal);
   const readyS = (performance.now() - began) / 1_000;
   const readyCpuS = (await source.cpuMs()) / 1_000;
   tell(`ready after ${readyS.toFixed(1)} s, of which ${readyCpuS.toFixed(1)} s of CPU`);
@@ -137,15 +137,15 @@ async function measureFaults(
 ): Promise<readonly Measurement[]> {
   const well = await world.burst(PODS, 'well', signal, 'well');
   const lossesOf = world.watchLosses('well');
-  freeze(world, 'black-hole');
+  world.freeze('black-hole');
   const flaps = flap(world, signal);
   await delay(FLAP.lostMs + FLAP.backMs / 2, signal);
   const beside = await world.burst(PODS, 'beside', signal, 'well');
   await flaps;
   const losses = lossesOf();
   tell(`${beside.toFixed(0)} of ${well.toFixed(0)} pods/s beside flaps and black holes; ${losses} others were lost`);
-  thaw(world, 'black-hole');
-  await untilAllReady(world, signal);
+  world.thaw('black-hole');
+  await world.untilAllReady(signal);
   const rotation = await measureRotation(world, source, signal);
   await delay(REST_MS, signal);
   const restMiB = await source.residentMiB();
@@ -183,7 +183,7 @@ async function measureAgain(
 ): Promise<readonly Measurement[]> {
   await source.stop();
   world.forgetStatuses();
-  freeze(world, 'black-hole');
+  world.freeze('black-hole');
   const began = performance.now();
   await start('again');
   const others = world.targets.filter(({ health }) => health !== 'black-hole').length;
@@ -199,24 +199,11 @@ async function measureAgain(
 /** Freezes and thaws the flapping targets, several times. */
 async function flap(world: SimulatedWorld, signal: AbortSignal): Promise<void> {
   for (let time = 0; time < FLAP.times; time += 1) {
-    freeze(world, 'flapping');
+    world.freeze('flapping');
     await delay(FLAP.lostMs, signal);
-    thaw(world, 'flapping');
+    world.thaw('flapping');
     await delay(FLAP.backMs, signal);
   }
-}
-
-function freeze(world: SimulatedWorld, health: 'flapping' | 'black-hole'): void {
-  for (const targets of world.processesOf(health)) targets.freeze();
-}
-
-function thaw(world: SimulatedWorld, health: 'flapping' | 'black-hole'): void {
-  for (const targets of world.processesOf(health)) targets.thaw();
-}
-
-function untilAllReady(world: SimulatedWorld, signal: AbortSignal): Promise<void> {
-  const isReady = (): boolean => world.readyAmong('well', 'flapping', 'black-hole') === world.targets.length;
-  return world.until('all targets are ready again', isReady, signal);
 }
 
 function row(

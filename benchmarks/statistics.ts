@@ -39,6 +39,17 @@ export function percentile(values: readonly number[], fraction: number): number 
   return value;
 }
 
+/**
+ * Slope of the straight line that fits points `[x, y]` best (least squares). Throws RangeError where all have one x.
+ */
+export function slopeOf(points: readonly (readonly [x: number, y: number])[]): number {
+  const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+  const [x, y] = [mean(points.map(([each]) => each)), mean(points.map(([, each]) => each))];
+  const spread = points.reduce((sum, [each]) => sum + (each - x) ** 2, 0);
+  if (!(spread > 0)) throw new RangeError('points of one x have no slope');
+  return points.reduce((sum, [eachX, eachY]) => sum + (eachX - x) * (eachY - y), 0) / spread;
+}
+
 /** Rounds to so many significant digits, for output. */
 export function significant(value: number, digits: number): number {
   return Number(value.toPrecision(digits));

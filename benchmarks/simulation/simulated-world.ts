@@ -12,7 +12,7 @@ import { LightApiServer } from './light-api-server.ts';
 import type { ObjectStore } from './object-store.ts';
 import { TargetsProcess } from './running-targets.ts';
 import { electedPod, HEALTH_LABEL, LOAD_NAMESPACE, type Health } from './simulated-pods.ts';
-import { SourceProcess } from './source-process.ts';
+import { SourceProcess, type SourceProcessOptions } from './source-process.ts';
 
 const TARGETS_PER_PROCESS = 250;
 const NODES = 50;
@@ -111,10 +111,28 @@ export class SimulatedWorld {
   }
 
   /** Starts a source process; more than one elect a leader. */
-  async startSource(name: string, profileFolder?: string): Promise<SourceProcess> {
-    const process = await SourceProcess.start({ folder: this.folder, name, profileFolder });
+  async startSource(
+    name: string, how: Omit<SourceProcessOptions, 'folder' | 'name'> = {},
+  ): Promise<SourceProcess> {
+    const process = await SourceProcess.start({ ...how, folder: this.folder, name });
     this.#started.push(process);
     return process;
+  }
+
+  /** Nothing of the targets of a kind answers any more, until {@link thaw}. */
+  freeze(health: Health): void {
+    for (const targets of this.processesOf(health)) targets.freeze();
+  }
+
+  /** They answer again. */
+  thaw(health: Health): void {
+    for (const targets of this.processesOf(health)) targets.thaw();
+  }
+
+  /** Waits until all ClusterTargets have Ready=True. */
+  untilAllReady(signal: AbortSignal): Promise<void> {
+    const isReady = (): boolean => this.readyAmong('well', 'flapping', 'black-hole') === this.targets.length;
+    return this.until('all targets are ready again', isReady, signal);
   }
 
   /** Targets of these kinds whose ClusterTargets have Ready=True. */

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { environment } from '../../process/config.ts';
 import { AppError } from '../../process/errors.ts';
+import { inspectorUrl, liveHeapBytes } from '../../test/support/inspected-process.ts';
 import { readCpuMs } from '../process-cpu.ts';
 import { readResidentMiB } from '../process-memory.ts';
 
@@ -22,30 +23,38 @@ export interface SourceProcessOptions {
   readonly name: string;
   /** A CPU profile is written there when it ends. */
   readonly profileFolder?: string | undefined;
+  /** Its heap can be asked for. */
+  readonly isInspected?: boolean;
 }
 
 /** A running source process. */
 export class SourceProcess {
   readonly #child: ChildProcess;
+  readonly #logPath: string;
 
-  private constructor(child: ChildProcess) {
+  private constructor(child: ChildProcess, logPath: string) {
     this.#child = child;
+    this.#logPath = logPath;
   }
 
   /** Starts one on the kubeconfig in `folder`. Replicas elect a leader. */
-  static async start({ folder, name, profileFolder }: SourceProcessOptions): Promise<SourceProcess> {
-    const log = await open(join(folder, `${name}.log`), 'w');
+  static async start(
+    { folder, name, profileFolder, isInspected = false }: SourceProcessOptions,
+  ): Promise<SourceProcess> {
+    const logPath = join(folder, `${name}.log`);
+    const log = await open(logPath, 'w');
+    const inspector = isInspected ? ['--inspect=127.0.0.1:0'] : [];
     const profile = profileFolder === undefined
       ? []
       : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`, `--cpu-prof-name=simulation-${name}.cpuprofile`];
     const { PATH = '' } = environment().inherited;
     const child = spawn(process.execPath, [
-      ...HEAP, ...profile, COMMAND, 'run', '--kubeconfig', join(folder, 'kubeconfig'), '--components', COMPONENTS,
-      '--no-target', '--log-level', 'warn',
+      ...HEAP, ...inspector, ...profile, COMMAND, 'run', '--kubeconfig', join(folder, 'kubeconfig'),
+      '--components', COMPONENTS, '--no-target', '--log-level', 'warn',
     ], { stdio: ['ignore', log.fd, log.fd], env: { PATH } });
     await once(child, 'spawn');
     await log.close();
-    return new SourceProcess(child);
+    return new SourceProcess(child, logPath);
   }
 
   /** Processor time since its start, in ms. */
@@ -56,6 +65,11 @@ export class SourceProcess {
   /** Resident memory now, in MiB. */
   residentMiB(): Promise<number> {
     return readResidentMiB(this.#pid);
+  }
+
+  /** Bytes of live objects of one that is inspected: garbage is collected first. */
+  async liveHeapBytes(): Promise<number> {
+    return liveHeapBytes(await inspectorUrl(this.#logPath));
   }
 
   get #pid(): number {

@@ -29,7 +29,7 @@ async function startInspected(before: ComponentProcess): Promise<InspectedProces
     [node, '--inspect=127.0.0.1:0', ...args, '--health-host', '127.0.0.1', '--health-port', String(port)] as const;
   const process = await startComponent({ ...before.spec, logPath, command: [...command] });
   const url = await inspectorUrl(logPath);
-  return { process, liveHeapBytes: () => liveHeap(url), queuedKeys: () => queuedKeys(port) };
+  return { process, liveHeapBytes: () => liveHeapBytes(url), queuedKeys: () => queuedKeys(port) };
 }
 
 /** All processes of a world, by the names of their clusters. */
@@ -91,8 +91,8 @@ async function queuedKeys(port: number): Promise<number> {
   return depths.reduce((sum, depth) => sum + depth, 0);
 }
 
-/** Node.js prints it as it starts. */
-async function inspectorUrl(logPath: string): Promise<string> {
+/** Address of the inspector of a process that writes this log: Node.js prints it as it starts. */
+export async function inspectorUrl(logPath: string): Promise<string> {
   for (const end = performance.now() + TIMEOUT_MS; performance.now() < end; await sleep(50)) {
     const url = /ws:\/\/127\.0\.0\.1:\d+\/[\w-]+/.exec(await readFile(logPath, 'utf8').catch(() => ''))?.[0];
     if (url !== undefined) return url;
@@ -100,8 +100,11 @@ async function inspectorUrl(logPath: string): Promise<string> {
   throw new Error(`no inspector in ${logPath}`);
 }
 
-/** Chrome DevTools Protocol, domains HeapProfiler and Runtime. */
-async function liveHeap(url: string): Promise<number> {
+/**
+ * Bytes of live objects of the process with this inspector: garbage is collected first (Chrome DevTools Protocol,
+ * domains HeapProfiler and Runtime).
+ */
+export async function liveHeapBytes(url: string): Promise<number> {
   const socket = new WebSocket(url);
   await new Promise<void>((resolve, reject) => {
     socket.addEventListener('open', () => resolve());

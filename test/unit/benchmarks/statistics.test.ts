@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { array, assert as assertProperty, double, property } from 'fast-check';
-import { median, percentile, significant, spreadOf } from '../../../benchmarks/statistics.ts';
+import { median, percentile, significant, slopeOf, spreadOf } from '../../../benchmarks/statistics.ts';
 
 const figures = array(double({ noNaN: true, noDefaultInfinity: true, min: -1e9, max: 1e9 }), { minLength: 1 });
 
@@ -63,4 +63,19 @@ describe('significant', () => {
   for (const [value, expected] of rows) {
     it(`shows ${value} as ${expected}`, () => assert.equal(significant(value, 3), expected));
   }
+});
+
+describe('slopeOf', () => {
+  const finite = double({ noNaN: true, noDefaultInfinity: true, min: -1e3, max: 1e3 });
+
+  it('finds the slope of any straight line', () => assertProperty(property(finite, finite, (slope, start) => {
+    const points = [0, 1, 2.5, 7].map((x) => [x, start + slope * x] as const);
+    assert.ok(Math.abs(slopeOf(points) - slope) < 1e-6);
+  })));
+  it('is not moved by what lies evenly on both sides', () =>
+    assert.equal(slopeOf([[0, 1], [0, -1], [1, 1], [1, -1]]), 0));
+  it('refuses points of one x', () => {
+    assert.throws(() => slopeOf([[1, 2], [1, 3]]), RangeError);
+    assert.throws(() => slopeOf([]), RangeError);
+  });
 });
