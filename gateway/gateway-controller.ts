@@ -12,7 +12,7 @@ import { Informer } from '../kubernetes/watch/informer.ts';
 import { messageOf } from '../process/errors.ts';
 import type { AllowedServices } from './protocol/allowed-services.ts';
 import type { StreamRecord } from './protocol/cable-driver.ts';
-import { findExported, type FoundService } from './tunnel/exported-endpoints.ts';
+import { findExported, type FoundService } from './protocol/exported-endpoints.ts';
 import { GATEWAY_SECRET, readGatewaySecret, type MemberCredentials } from './broker/gateway-secret.ts';
 import { planMembership, type Membership } from './broker/membership.ts';
 import { startMtlsDriver, type MtlsDriver } from './tunnel/mtls-cable.ts';

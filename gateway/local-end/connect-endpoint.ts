@@ -7,6 +7,7 @@ import { parseRoute } from '../../model/network/gateway-names.ts';
 import { messageOf } from '../../process/errors.ts';
 import type { TrafficClass, StreamDriver, StreamRecord } from '../protocol/cable-driver.ts';
 import { openForClient } from './local-stream.ts';
+import { destroyOutsideFrames } from '../tunnel/session-end.ts';
 import { joinStreams } from '../tunnel/stream-junction.ts';
 import { StreamRefusedError } from '../tunnel/tunnel-session.ts';
 import { listenHost } from '../../process/listen-host.ts';
@@ -107,7 +108,7 @@ async function open(
   try {
     const stream =
       await openForClient(active, { clusterId: route.clusterId, service: route.service, lane }, socket, audit);
-    if (socket.destroyed) return void stream.destroy();
+    if (socket.destroyed) return destroyOutsideFrames(stream);
     socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
     if (head.length > 0) stream.write(head);
     joinStreams(socket, stream, halfClosedMs);

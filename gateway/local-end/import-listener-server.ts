@@ -4,6 +4,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import type { StreamDriver, StreamRecord } from '../protocol/cable-driver.ts';
 import type { ListenerTarget } from './import-listeners.ts';
 import { openForClient } from './local-stream.ts';
+import { destroyOutsideFrames } from '../tunnel/session-end.ts';
 import { joinStreams } from '../tunnel/stream-junction.ts';
 
 /** Options of the listeners. */
@@ -81,7 +82,7 @@ export class ImportListeners {
     socket.once('close', () => this.#sockets.delete(socket));
     try {
       const stream = await openForClient(driver, { ...target, lane: 'bulk' }, socket, audit);
-      if (socket.destroyed) stream.destroy();
+      if (socket.destroyed) destroyOutsideFrames(stream);
       else joinStreams(socket, stream, halfClosedMs);
     } catch {
       socket.resetAndDestroy(); // the audit log has the reason

@@ -3,7 +3,7 @@
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import { connect } from 'node:net';
 import { findService, serviceOf, type AllowedServices, type ServiceAddress } from '../protocol/allowed-services.ts';
-import type { FoundService } from './exported-endpoints.ts';
+import type { FoundService } from '../protocol/exported-endpoints.ts';
 import type { StreamRecord } from '../protocol/cable-driver.ts';
 import { toFailure } from '../protocol/failure-cause.ts';
 import { joinStreams } from './stream-junction.ts';

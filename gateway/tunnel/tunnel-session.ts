@@ -9,6 +9,7 @@ import type { TLSSocket } from 'node:tls';
 import { onAbort } from '../../kubernetes/flow/abort.ts';
 import type { TrafficClass } from '../protocol/cable-driver.ts';
 import { toFailure, toRefusal, type Failure } from '../protocol/failure-cause.ts';
+import { destroyOutsideFrames, SessionEnd } from './session-end.ts';
 import type { KnownPeer } from './tls-identity.ts';
 import {
   SESSION_MEMORY_MIB, SESSION_WINDOW, STREAM_WINDOW, type Purpose, type TunnelLimits,
@@ -73,6 +74,7 @@ export class TunnelSession {
   readonly remoteAddress: string;
   readonly #session: ClientHttp2Session | ServerHttp2Session;
   readonly #client: ClientHttp2Session | undefined;
+  readonly #end: SessionEnd;
   readonly #socket: TLSSocket;
   readonly #limits: TunnelLimits;
   readonly #timers: NodeJS.Timeout[] = [];
@@ -98,11 +100,13 @@ export class TunnelSession {
       const session = serverSession(socket, limits);
       session.on('stream', (stream, headers) => {
         stream.on('error', () => undefined); // its close is what counts
+        this.#end.count(stream);
         if (this.isUsable) serve(stream, headers, this);
         else stream.close(constants.NGHTTP2_REFUSED_STREAM);
       });
       this.#session = session;
     }
+    this.#end = new SessionEnd(this.#session);
     this.#watch(limits);
   }
 
@@ -113,7 +117,7 @@ export class TunnelSession {
 
   /** Whether new streams may use it. */
   get isUsable(): boolean {
-    return this.#isOpen && !this.#isDraining && !this.#session.closed && !this.#session.destroyed;
+    return this.#isOpen && !this.#isDraining && !this.#end.isFinishing && !this.#session.destroyed;
   }
 
   /** Bytes of the TLS connection, and of its streams. */
@@ -131,14 +135,15 @@ export class TunnelSession {
     if (client === undefined || !this.isUsable) throw new StreamNotTakenError();
     signal.throwIfAborted();
     const stream = client.request({ ':method': 'CONNECT', ':authority': `${service}:443` });
+    this.#end.count(stream);
     const status =
       await statusOf(stream, this.#limits.serviceMs + this.#limits.pingEveryMs, signal).catch((error: unknown) => {
       if (error instanceof StreamNotTakenError) this.#isDraining = true;
-      stream.destroy();
+      destroyOutsideFrames(stream);
       throw error;
     });
     if (status.code === 200) return stream;
-    stream.destroy();
+    destroyOutsideFrames(stream);
     throw new StreamRefusedError(status.reason, status.code === 403 ? 403 : 502);
   }
 
@@ -146,19 +151,16 @@ export class TunnelSession {
   drain(ms: number): void {
     // The limit also applies to a session that the peer drains already: its own may be longer, or missing.
     this.#isDraining = true;
-    this.#session.close();
+    this.#end.finish();
     this.#timers.push(setTimeout(() => this.destroy({ cause: 'closed', message: 'the session was drained' }), ms));
   }
 
-  /** Closes the session and all its streams at once; the peer gets the reason. */
+  /** Closes the session and all its streams, once no frame is being read; the peer gets the reason. */
   destroy(failure: Failure): void {
     this.#failure ??= failure;
-    if (this.#session.destroyed) return;
-    this.#session.goaway(
-      constants.NGHTTP2_NO_ERROR, 0, Buffer.from(`${failure.cause}: ${failure.message}`.slice(0, 220)),
-    );
-    this.#session.destroy();
-    this.#leave();
+    this.#isDraining = true;
+    const words = Buffer.from(`${failure.cause}: ${failure.message}`.slice(0, 220));
+    this.#end.destroy(words, () => this.#leave());
   }
 
   // --- life
@@ -208,7 +210,7 @@ export class TunnelSession {
   }
 
   #ping(): void {
-    if (this.#pingIsOut || this.#session.destroyed || this.#session.closed) return;
+    if (this.#pingIsOut || this.#session.destroyed || this.#end.isFinishing) return;
     this.#pingIsOut = true;
     this.#session.ping((error, ms) => {
       this.#pingIsOut = false;
@@ -244,7 +246,7 @@ function clientSession(socket: TLSSocket): ClientHttp2Session {
   session.once('connect', () => {
     if (!session.destroyed) session.setLocalWindowSize(SESSION_WINDOW);
   });
-  session.on('stream', (stream) => stream.close(constants.NGHTTP2_REFUSED_STREAM)); // nobody pushes
+  session.on('stream', (stream) => setImmediate(() => stream.close(constants.NGHTTP2_REFUSED_STREAM))); // a push
   return session;
 }
 

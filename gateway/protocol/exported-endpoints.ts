@@ -4,7 +4,7 @@
 import { OWN_EXPORT_LABEL, type ExportedService, type ExportedSlice } from '../../api/kinds/service-discovery.ts';
 import { exportedServiceName, parseExportedPort } from '../../model/network/gateway-names.ts';
 import { isWithin, parseRange } from '../../model/network/ip-range.ts';
-import type { ServiceAddress } from '../protocol/allowed-services.ts';
+import type { ServiceAddress } from './allowed-services.ts';
 
 /** Addresses to dial, one of these; or why there are none, with an HTTP status. */
 export type FoundService = { readonly kind: 'found'; readonly addresses: readonly ServiceAddress[] }
