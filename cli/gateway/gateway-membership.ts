@@ -149,7 +149,10 @@ export async function leave(
       { method: 'DELETE', path: `/v1/clusters/${credentials.clusterId}` }, signal,
     );
     await left.catch((error: unknown) => {
-      if (force !== true) throw error;
+      if (force === true) return;
+      if (!(error instanceof AppError)) throw error;
+      const remedy = 'Where the broker is gone, or has removed this cluster already, leave with --force.';
+      throw new AppError(error.code, `${error.message} ${remedy}`, { cause: error });
     });
   }
   await removeCopies(client, namespace, signal);

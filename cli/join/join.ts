@@ -14,7 +14,7 @@ import { readClusterId } from '../../kubernetes/client/cluster-id.ts';
 import { Transport } from '../../kubernetes/http/transport.ts';
 import { joinKeyOf, toInvitationData, type InvitationData } from '../../peering/invitation/join-verdict.ts';
 import {
-  sourceSideManifests, targetKubeconfig, targetOf, type GrantedAccess, type Peering,
+  parseGrant, sourceSideManifests, targetKubeconfig, targetOf, type GrantedAccess, type Peering,
 } from '../../peering/access/target-access.ts';
 import { AppError } from '../../process/errors.ts';
 import { failureText } from '../output/error-text.ts';
@@ -134,7 +134,7 @@ interface OpenInvitation {
 
 async function askTarget(
   peering: Peering, { token, data, receiver, route }: OpenInvitation, progress: Progress,
-): Promise<GrantedAccess> {
+): Promise<Pick<GrantedAccess, 'token' | 'expirationTimestamp'>> {
   const { server, certificateAuthority, bearer, installNamespace: namespace } = data;
   const text = targetKubeconfig(peering, { server, certificateAuthority, token: bearer });
   const connection =
@@ -150,7 +150,13 @@ async function askTarget(
     if (status.phase !== 'Accepted') {
       throw new AppError('InvitationRefused', `The target refuses (${status.reason}): ${status.message}.`);
     }
-    return JSON.parse(await receiver.open(status.access ?? '')) as GrantedAccess;
+    const granted = await receiver.open(status.access ?? '').then(parseGrant, () => undefined);
+    if (granted !== undefined) return granted;
+    throw new AppError(
+      'InvitationRefused',
+      'The target has accepted, and its answer holds no token that this cluster can read. Update Isthmus there or ' +
+        'here to the same version, and ask for another token.',
+    );
   } catch (error) {
     throw explained(error, server);
   } finally {

@@ -9,7 +9,7 @@ import type { KubernetesObject, Secret } from '../../api/objects/core.ts';
 import { PEERED_TARGET_ANNOTATION, TOKEN_ACCOUNT_ANNOTATION } from '../../api/objects/keys.ts';
 import { ADMIRALTY_API_VERSION } from '../../api/objects/group-version.ts';
 import { componentSubjects, TARGET_USERS } from '../../model/access/component-accounts.ts';
-import { isRecord } from '../../model/objects/json-values.ts';
+import { isRecord, parsedJson } from '../../model/objects/json-values.ts';
 import { joinName, MAX_NAME_LENGTH } from '../../model/naming/names.ts';
 import {
   onlyNamed, PART_OF, role, roleBinding, rule, type ServiceAccountName,
@@ -57,6 +57,15 @@ export interface GrantedAccess {
   readonly account: ServiceAccountName;
   /** The one namespace that it may use; all when missing. */
   readonly namespace?: string | undefined;
+}
+
+/** What a target has granted, in the text that it encrypted; undefined when there is no token in it. */
+export function parseGrant(text: string): Pick<GrantedAccess, 'token' | 'expirationTimestamp'> | undefined {
+  const granted = parsedJson(text);
+  if (!isRecord(granted)) return undefined;
+  const { token, expirationTimestamp } = granted;
+  if (typeof token !== 'string' || token === '' || typeof expirationTimestamp !== 'string') return undefined;
+  return { token, expirationTimestamp };
 }
 
 /**

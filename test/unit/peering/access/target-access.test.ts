@@ -6,7 +6,7 @@ import type { Secret } from '../../../../api/objects/core.ts';
 import { readKubeconfig } from '../../../../kubernetes/credentials/kubeconfig.ts';
 import type { BindingObject, RoleObject } from '../../../../model/access/rbac-objects.ts';
 import {
-  sourceName, sourceSideManifests, targetKubeconfig, tokenOf, withToken, type Peering,
+  parseGrant, sourceName, sourceSideManifests, targetKubeconfig, tokenOf, withToken, type Peering,
 } from '../../../../peering/access/target-access.ts';
 import { webAddress } from '../../../support/web-addresses.ts';
 
@@ -15,6 +15,23 @@ const whole: Peering =
 const oneNamespace: Peering = { ...whole, namespace: 'team-a' };
 const listed = (objects: readonly { kind?: string; metadata: { namespace?: string; name?: string } }[]): string[] =>
   objects.map(({ kind, metadata }) => [kind, metadata.namespace, metadata.name].filter(Boolean).join(' '));
+
+describe('what a target grants', () => {
+  const grant = { token: 'abc', expirationTimestamp: '2026-01-01T12:00:00Z' };
+  const rows: Readonly<Record<string, readonly [text: string, parsed: object | undefined]>> = {
+    'is its token and how long that lasts': [JSON.stringify({ ...grant, account: { name: 'c2' }, more: 1 }), grant],
+    'is nothing without a token': [JSON.stringify({ ...grant, token: undefined }), undefined],
+    'is nothing with an empty one': [JSON.stringify({ ...grant, token: '' }), undefined],
+    'is nothing with a token of another shape': [JSON.stringify({ ...grant, token: { value: 'abc' } }), undefined],
+    'is nothing without an end': [JSON.stringify({ token: 'abc' }), undefined],
+    'is nothing in a list': [JSON.stringify([grant]), undefined],
+    'is nothing in what is not JSON': ['token: abc', undefined],
+    'is nothing in no text': ['', undefined],
+  };
+  for (const [what, [text, parsed]] of Object.entries(rows)) {
+    it(what, () => assert.deepEqual(parseGrant(text), parsed));
+  }
+});
 
 describe('the source side of a peering', () => {
   it('of whole clusters is a Secret in the install namespace and a ClusterTarget that names it', () => {
