@@ -32,6 +32,7 @@ export async function measured(
     code = String(answer.status);
     return answer;
   } finally {
-    observeApiCall({ ...kindOfCall(call.method, call.path), code }, performance.now() - began);
+    const { verb, resource } = kindOfCall(call.method, call.path);
+    observeApiCall({ verb, resource, code }, performance.now() - began);
   }
 }

@@ -5,10 +5,26 @@ import type { ResourceType } from '../../../../api/objects/group-version.ts';
 import {
   CLUSTER_TARGETS, NODES, POD_CHAPERONS, PODS, ROLE_BINDINGS, SERVICE_ACCOUNTS,
 } from '../../../../api/resource-types.ts';
-import { pathOf, selectors, type ObjectName } from '../../../../kubernetes/client/cluster-client.ts';
+import { ClusterClient, pathOf, selectors, type ObjectName } from '../../../../kubernetes/client/cluster-client.ts';
+import type { Call, Transport } from '../../../../kubernetes/http/transport.ts';
+import { haveOneHiddenClass } from '../../../support/hidden-class.ts';
 import { ScriptedApiServer } from '../../../support/scripted-api-server.ts';
 
 const GROUP = '/apis/multicluster.admiralty.io/v1alpha1';
+
+describe('calls', () => {
+  it('have one hidden class: spreads give each its own, and make it slow to create and to read', () => {
+    let sent: Call | undefined;
+    const transport = { call: async (call: Call) => void (sent = call) } as unknown as Transport;
+    const fence = { holds: () => true, msLeft: () => 1_000 };
+    const client = new ClusterClient(transport, { fence }).urgent(1_000).briefly();
+    assert(haveOneHiddenClass((index) => {
+      void client.patch(NODES, { name: `n${index}` }, { patchType: 'merge', patch: { index } });
+      assert(sent);
+      return sent;
+    }));
+  });
+});
 
 describe('pathOf', () => {
   const paths: Record<string, readonly [type: ResourceType, at: Partial<ObjectName>, path: string]> = {
