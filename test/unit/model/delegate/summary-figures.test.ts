@@ -4,6 +4,7 @@ import * as fc from 'fast-check';
 import type { ClusterSummary } from '../../../../api/kinds/cluster-summary.ts';
 import { isRenewal, toKnownSummary } from '../../../../model/delegate/summary-figures.ts';
 import { frozen } from '../../../support/builders.ts';
+import { haveOneHiddenClass } from '../../../support/hidden-class.ts';
 
 const ROOM = { cpu: '8', memory: '8Gi' };
 /** A new copy at each call, as it is parsed from a watch event. */
@@ -76,6 +77,12 @@ describe('isRenewal', () => {
 });
 
 describe('toKnownSummary', () => {
+  it('gives renewed summaries one hidden class', () => {
+    const renewed = () => toKnownSummary(published(), published());
+    assert(haveOneHiddenClass(renewed));
+    assert(haveOneHiddenClass(() => renewed().metadata));
+  });
+
   it('keeps one copy of what is equal', () => {
     const before = published();
     const after = toKnownSummary(before, published({ free: { cpu: '7' } }));

@@ -8,6 +8,7 @@ import { toTargetCapacity } from '../../../../scheduler/snapshot/target-capacity
 import type { NodeRequirements } from '../../../../scheduler/snapshot/node-requirements.ts';
 import { TargetViews, type TargetIdentity } from '../../../../scheduler/cache/target-views.ts';
 import { frozen } from '../../../support/builders.ts';
+import { haveOneHiddenClass } from '../../../support/hidden-class.ts';
 
 const ROOM = { cpu: '8', memory: '8Gi', pods: '110' };
 const C1 = identityOf('c1');
@@ -41,6 +42,14 @@ function freeCpu(views: TargetViews, key = C1.key): number | undefined {
 }
 
 describe('TargetViews', () => {
+  it('gives targets one hidden class, whichever of name and capacity changed last', () => assert(haveOneHiddenClass((index) => {
+    const views = viewsOfC1();
+    if (index % 2 === 0) views.update(C1, undefined);
+    const [target] = views.snapshots();
+    assert(target);
+    return target;
+  })));
+
   it('shows a target before it has told its capacity', () => {
     const views = new TargetViews();
     views.update(C1, undefined);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parseResourceList } from '../../../../model/resources/resources.ts';
 import { toTargetTraits } from '../../../../scheduler/snapshot/target-traits.ts';
+import { haveOneHiddenClass } from '../../../support/hidden-class.ts';
 
 const node = {
   metadata: { name: 'admiralty-c', labels: { region: 'claimed', zone: 'z' } },
@@ -9,6 +10,13 @@ const node = {
 };
 
 describe('toTargetTraits', () => {
+  it('gives the traits and labels of all targets one hidden class', () => {
+    const traits = (index: number) =>
+      toTargetTraits({ nodeName: `n${index}`, node, labels: { tier: `${index}` }, spec: {}, rttMs: index });
+    assert(haveOneHiddenClass(traits));
+    assert(haveOneHiddenClass((index) => traits(index).labels));
+  });
+
   it('C2-15: takes labels of the object before those of the virtual node', () => {
     const { labels } = toTargetTraits({ nodeName: 'admiralty-c', node, labels: { region: 'eu' }, spec: {} });
     assert.deepEqual(labels, { 'kubernetes.io/hostname': 'admiralty-c', region: 'eu', zone: 'z' });
