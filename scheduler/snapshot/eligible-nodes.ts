@@ -5,6 +5,7 @@ import { hash } from 'node:crypto';
 import type { NodeGroup } from '../../api/kinds/cluster-summary.ts';
 import type { StringMap, Taint } from '../../api/objects/core.ts';
 import { nodeDigest, splitDigests } from '../../model/resources/node-digest.ts';
+import { mergedRecords } from '../../model/objects/json-values.ts';
 import { HOSTNAME_LABEL, matchesNodeSelector, namedNodes } from '../../model/pod/node-selector.ts';
 import { parseResourceList, type ResourceAmounts } from '../../model/resources/resources.ts';
 import { firstUntoleratedTaint } from '../../model/pod/tolerations.ts';
@@ -25,17 +26,21 @@ export interface GroupOfNodes {
   readonly published: Omit<NodeGroup, 'holes'>;
 }
 
-/** A free node shape with the digests of its nodes' names, if published. */
-export interface CapacityRow extends TableRow {
+/** The nodes of a free node shape: their group, and the digests of their names, if published. */
+export interface RowNodes {
+  readonly group: number;
   readonly digests: readonly string[] | undefined;
 }
 
+/** A free node shape with its nodes. */
+export type CapacityRow = TableRow & RowNodes;
+
 /** The groups of a target, and their free node shapes. */
-export interface ReadGroups {
+export interface ReadGroups<Row extends RowNodes = CapacityRow> {
   readonly groups: readonly GroupOfNodes[];
   /** By group: equal for groups that admit the same pods, of any target. Some that do may differ in it. */
   readonly ids: Int32Array;
-  readonly rows: readonly CapacityRow[];
+  readonly rows: readonly Row[];
 }
 
 /** Parses the groups of a summary. Shapes without nodes are skipped. */
@@ -43,7 +48,7 @@ export function readGroups(nodeGroups: readonly NodeGroup[], commonLabels: Strin
   const rows: CapacityRow[] = [];
   const ids = new Int32Array(nodeGroups.length);
   const groups = nodeGroups.map((group, index) => {
-    const read = readGroup(group, commonLabels);
+    const read = knownGroup(group, commonLabels);
     ids[index] = idOf(JSON.stringify([read.labels, group.perNodeLabels ?? [], group.taints]));
     for (const { count, free, nodes } of group.holes) {
       if (count <= 0) continue;
@@ -58,16 +63,33 @@ export function readGroups(nodeGroups: readonly NodeGroup[], commonLabels: Strin
   return { groups, ids, rows };
 }
 
-function readGroup({ holes: _holes, ...group }: NodeGroup, commonLabels: StringMap): GroupOfNodes {
-  const labels = { ...commonLabels, ...group.labels };
-  const perNode = group.perNodeLabels ?? [];
+/**
+ * Groups of the targets there are, by their ids. A group takes a kilobyte and a half, and of a thousand clusters many
+ * have the same ones. When one is no longer used, the garbage collector takes it.
+ */
+const knownGroups = new Map<number, WeakRef<GroupOfNodes>>();
+
+function knownGroup({ labels, perNodeLabels, taints, shape }: NodeGroup, common: StringMap): GroupOfNodes {
+  const all = mergedRecords(common, labels ?? {});
+  const text = JSON.stringify({ ...(Object.keys(all).length > 0 && { labels: all }), perNodeLabels, taints, shape });
+  const id = idOf(text);
+  let known = knownGroups.get(id)?.deref();
+  if (known !== undefined) return known;
+  if (knownGroups.size >= MOST_IDS) knownGroups.clear();
+  // from the text: it has nothing else of the summary, which would be kept with it
+  knownGroups.set(id, new WeakRef((known = readGroup(JSON.parse(text) as GroupOfNodes['published']))));
+  return known;
+}
+
+function readGroup(published: GroupOfNodes['published']): GroupOfNodes {
+  const { labels = {}, perNodeLabels = [], taints = [], shape } = published;
   return {
     labels,
-    unknownValues: new Set(perNode.filter((key) => key !== HOSTNAME_LABEL)),
-    hasHostnames: perNode.includes(HOSTNAME_LABEL),
-    taints: group.taints ?? [],
-    shape: parseResourceList(group.shape).amounts,
-    published: { ...group, ...(Object.keys(labels).length > 0 && { labels }) },
+    unknownValues: new Set(perNodeLabels.filter((key) => key !== HOSTNAME_LABEL)),
+    hasHostnames: perNodeLabels.includes(HOSTNAME_LABEL),
+    taints,
+    shape: parseResourceList(shape).amounts,
+    published,
   };
 }
 
@@ -106,7 +128,7 @@ export function headroomGroups(groups: readonly GroupOfNodes[]): readonly NodeGr
 }
 
 /** The rows that a pod may use. */
-export function eligibleRows(pod: NodeRequirements, { groups, ids, rows }: ReadGroups): EligibleRows {
+export function eligibleRows(pod: NodeRequirements, { groups, ids, rows }: ReadGroups<RowNodes>): EligibleRows {
   const remembered = concluded.of(pod);
   const eligible = new Uint8Array(ids.length);
   let isByName = false;
@@ -157,7 +179,7 @@ function allows(pod: NodeRequirements, { labels, hasHostnames, unknownValues }: 
   return matchesNodeSelector(pod, hasHostnames ? { ...labels, [HOSTNAME_LABEL]: name } : labels, name, unknownValues);
 }
 
-function isEligible(verdict: Verdict | undefined, { digests }: CapacityRow): boolean {
+function isEligible(verdict: Verdict | undefined, { digests }: RowNodes): boolean {
   if (verdict?.kind !== 'by-name') return verdict?.kind === 'all';
   return digests === undefined || digests.some((digest) => verdict.named.get(digest) ?? verdict.others);
 }

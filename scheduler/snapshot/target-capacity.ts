@@ -10,6 +10,7 @@ import {
 } from '../../model/resources/resources.ts';
 import {
   headroomGroups, idOf, eligibleRows, readGroups, type CapacityRow, type GroupOfNodes, type ReadGroups,
+  type RowNodes,
 } from './eligible-nodes.ts';
 import {
   isByNode, NodeCapacityTable, NO_ROW, type EligibleRows, type AllocatableWeights, type RowRequest,
@@ -60,7 +61,8 @@ export class TargetCapacity {
   readonly #publishedFree: ResourceAmounts;
   /** The summary has node groups. */
   readonly #hasNodeGroups: boolean;
-  readonly #read: ReadGroups;
+  /** The amounts of its rows are in the table alone. */
+  readonly #read: ReadGroups<RowNodes>;
   readonly #holes: NodeCapacityTable;
   readonly #weights: readonly AllocatableWeights[];
   /** Equal for targets with the same groups and columns. */
@@ -81,9 +83,11 @@ export class TargetCapacity {
     this.#hasNodeGroups = sums.hasNodeGroups;
     this.#free = new Map(sums.free);
     this.#weights = [CPU, 'memory'].flatMap((resource) => toWeights(resource, read));
-    this.#read = { ...read, rows: leastAllocatedFirst(read.rows, this.#weights) };
-    this.#holes = new NodeCapacityTable(this.#read.rows);
-    this.#shape = idOf(JSON.stringify([[...read.ids], this.#holes.resources]));
+    const { groups, ids } = read;
+    const rows = leastAllocatedFirst(read.rows, this.#weights);
+    this.#read = { groups, ids, rows: rows.map(({ group, digests }) => ({ group, digests })) };
+    this.#holes = new NodeCapacityTable(rows);
+    this.#shape = idOf(JSON.stringify([[...ids], this.#holes.resources]));
   }
 
   /** Sums over all nodes minus the pods added; negative when they request more than the nodes have. */

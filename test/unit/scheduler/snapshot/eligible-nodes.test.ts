@@ -42,6 +42,21 @@ describe('readGroups', () => {
   });
 });
 
+describe('groups', () => {
+  const groupOf = (group: NodeGroup, common = {}) => readGroups([frozen(structuredClone(group))], common).groups[0];
+
+  it('are one where targets publish the same, whatever is free', () => {
+    assert.equal(groupOf({ ...GROUP, holes: [] }), groupOf(GROUP));
+    assert.equal(groupOf({ ...GROUP, labels: {} }, { zone: 'a' }), groupOf(GROUP));
+  });
+
+  it('differ in shape and in labels', () => {
+    const others = [groupOf({ ...GROUP, shape: { cpu: '8' } }), groupOf({ ...GROUP, labels: { zone: 'b' } })];
+    assert.equal(new Set([...others, groupOf(GROUP)]).size, 3);
+    assert.deepEqual(others.map((group) => group?.published.shape), [{ cpu: '8' }, GROUP.shape]);
+  });
+});
+
 describe('ids of groups', () => {
   it('are equal for groups that admit the same pods, in whatever target, and for no others', () => {
     const idOf = (group: NodeGroup, common = {}) => readGroups([group], common).ids[0];
