@@ -26,10 +26,10 @@ export interface Sending {
 }
 
 /**
- * How long a target that rejected a pod is excluded, in ms: its scheduler's verdict may change soon, its admission's
- * rarely.
+ * How long a target is excluded for a pod, in ms: after its scheduler found the pod unschedulable, which may change soon;
+ * after its API server rejected the create, which rarely changes; after no connection could be made.
  */
-export const REJECTION_MS = { verdict: 5_000, rejected: 10_000, unsent: 2_000 };
+export const REJECTION_MS = { unschedulable: 5_000, createRejected: 10_000, unreachable: 2_000 };
 /** A target that has not answered a create for this long is probed, in ms. */
 const UNANSWERED_MS = 1_000;
 const SILENT: Rejection = { reason: 'Unreachable', message: 'it has stopped answering' };
@@ -55,7 +55,7 @@ export class CandidateSender {
     if (target === undefined || session?.mode === undefined) return DONE;
     const isAgain = memory.pendingCreate !== undefined;
     if (!isAgain && !(await session.answering.answersNow())) {
-      return this.#turnDown(proxy, target, { refusal: SILENT, ms: REJECTION_MS.unsent });
+      return this.#turnDown(proxy, target, { refusal: SILENT, ms: REJECTION_MS.unreachable });
     }
     memory.targets.add(target.key);
     if (!isAgain) memory.candidateSince = Date.now();
@@ -68,7 +68,7 @@ export class CandidateSender {
     const candidate = this.#toCandidate(proxy, sending.chaperon, target);
     const answer = await createCandidate(host, candidate, signal).finally(() => clearTimeout(probe));
     if (answer.kind !== 'created') {
-      const ms = answer.kind === 'unsent' ? REJECTION_MS.unsent : REJECTION_MS.rejected;
+      const ms = answer.kind === 'unreachable' ? REJECTION_MS.unreachable : REJECTION_MS.createRejected;
       return this.#turnDown(proxy, target, { refusal: answer.refusal, ms });
     }
     memory.pendingCreate = { ...answer, target: target.key };

@@ -64,16 +64,16 @@ export function hasEnded(delegate: DelegatePod | undefined): boolean {
 }
 
 /** How long a candidate may wait for a connection before another target is tried, in ms. */
-const UNSENT_MS = 1_200;
+const CONNECTION_TIMEOUT_MS = 1_200;
 /**
  * The same after a create whose outcome is unknown, when no other target may be tried: a slow target needs time to
  * answer.
  */
-const UNSENT_AGAIN_MS = 15_000;
+const RETRY_CONNECTION_TIMEOUT_MS = 15_000;
 
 /** How long a create may wait for a connection, in ms. */
 export function connectionTimeoutMs(isAgain: boolean): number {
-  return isAgain ? UNSENT_AGAIN_MS : UNSENT_MS;
+  return isAgain ? RETRY_CONNECTION_TIMEOUT_MS : CONNECTION_TIMEOUT_MS;
 }
 
 /** The target of a candidate, and the delegation mode. */
@@ -87,8 +87,8 @@ export interface CandidateHost {
 export type CandidateAnswer =
   /** The chaperon exists; `resourceVersion` is the target's. */
   | { readonly kind: 'created'; readonly resourceVersion: number }
-  /** It certainly does not exist: the target rejected it, or was not asked (`unsent`). */
-  | { readonly kind: 'refused' | 'unsent'; readonly refusal: Rejection };
+  /** It certainly does not exist: the target rejected it, or was not asked (`unreachable`). */
+  | { readonly kind: 'refused' | 'unreachable'; readonly refusal: Rejection };
 
 /**
  * Creates a candidate. Retrying is safe: the name is derived from the proxy's UID, so there is never a second one.
@@ -107,7 +107,7 @@ export async function createCandidate(
     const outcome = error instanceof NotLeaderError ? 'unknown' : outcomeOf(error);
     if (outcome === 'unknown' || (isAgain && outcome === 'not-sent')) throw error;
     if (outcome === 'not-sent') return {
-      kind: 'unsent', refusal: { reason: 'Unreachable', message: `it cannot be reached: ${messageOf(error)}` },
+      kind: 'unreachable', refusal: { reason: 'Unreachable', message: `it cannot be reached: ${messageOf(error)}` },
     };
     const refused =
       { kind: 'refused', refusal: toRefusal(error as ApiError, chaperon.metadata.namespace ?? '') } as const;

@@ -148,7 +148,7 @@ class Scheduling {
   }
 
   #noteRefusal(proxy: ProxyPod, memory: PodMemory, { target, ...refusal }: RejectedTarget): void {
-    memory.refuse(target, refusal, performance.now() + REJECTION_MS.verdict);
+    memory.refuse(target, refusal, performance.now() + REJECTION_MS.unschedulable);
     observeRejection(target);
     recordCandidate(proxy, memory, { target, error: `${refusal.reason}: ${refusal.message}` });
   }
