@@ -142,7 +142,7 @@ class DecisionWorld {
     const requirements = this.#decisions.intern(
       { requests: parseResourceList({ ...syntheticRequests(random), pods: '1' }).amounts, nodeSelector },
     );
-    return { namespace: 'team-a', requirements, refusals: new Map() };
+    return { namespace: 'team-a', requirements, rejectedBy: new Map() };
   }
 
   /** Mean CPU time of so many decisions, in µs. */

@@ -189,7 +189,7 @@ function choose({ targets, views, decisions }: World, { uid, pod, now }: {
 }): Sent {
   const requirements = decisions.intern(toRequirements(pod.spec));
   const decision =
-    decisions.decide({ namespace: 'team-a', requirements, refusals: new Map() }, views.snapshots(), views.changes);
+    decisions.decide({ namespace: 'team-a', requirements, rejectedBy: new Map() }, views.snapshots(), views.changes);
   const target = decision.kind === 'chosen' ? targets.find(({ key }) => key === decision.target.key) : undefined;
   if (target !== undefined) views.assume(target.key, uid, requirements);
   return { uid, requirements, ...(target !== undefined && { target }), arrivesAt: now + VERDICT_MS };

@@ -6,8 +6,7 @@ import { toPodChaperon } from '../../model/delegate/pod-chaperon.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { ApiError, isAlreadyExists } from '../../kubernetes/flow/api-error.ts';
 import { outcomeOf } from '../../kubernetes/http/call-outcome.ts';
-import { toRefusal } from '../../scheduler/cycle/candidate-writer.ts';
-import type { Rejection } from '../../scheduler/snapshot/rejection.ts';
+import { toRejection, type Rejection } from '../../scheduler/snapshot/rejection.ts';
 import type { LiveWorld } from './live-world.ts';
 
 /** Timeout of a question in ms. */
@@ -20,7 +19,7 @@ export interface AskedPod {
 }
 
 /** Why a target would reject the pod; undefined when it would take it, or does not say. */
-export async function refusalOf(
+export async function rejectionOf(
   live: LiveWorld, target: string, { proxy, sourcePod }: AskedPod, signal: AbortSignal,
 ): Promise<Rejection | undefined> {
   const session = live.sessions.get(target)?.session;
@@ -33,7 +32,7 @@ export async function refusalOf(
     return undefined;
   } catch (error) {
     signal.throwIfAborted();
-    const isRefused = error instanceof ApiError && !isAlreadyExists(error) && outcomeOf(error) === 'not-done';
-    return isRefused ? toRefusal(error, namespace) : undefined;
+    const isRejected = error instanceof ApiError && !isAlreadyExists(error) && outcomeOf(error) === 'not-done';
+    return isRejected ? toRejection(error, namespace) : undefined;
   }
 }

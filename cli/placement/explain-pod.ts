@@ -11,7 +11,7 @@ import { toPodToSchedule } from '../../scheduler/decision/placement-constraints.
 import { explainPod, type Explanation } from '../../scheduler/explain/explain.ts';
 import type { Rejection } from '../../scheduler/snapshot/rejection.ts';
 import type { PodToSchedule } from '../../scheduler/snapshot/snapshot.ts';
-import { refusalOf, type AskedPod } from './dry-run.ts';
+import { rejectionOf, type AskedPod } from './dry-run.ts';
 import type { LiveWorld } from './live-world.ts';
 
 /** Reads a pod. Throws AppError `NotFound` that names it. */
@@ -41,13 +41,13 @@ export function explainNow(pod: Pod, live: LiveWorld): Explanation {
 export async function explainAndAsk(pod: Pod, live: LiveWorld, signal: AbortSignal): Promise<Explanation> {
   const asked = toAskedPod(pod);
   const targets = live.targetsWithout(pod.metadata.uid ?? '');
-  const refusals = new Map<string, Rejection>();
+  const rejectedBy = new Map<string, Rejection>();
   for (;;) {
-    const explanation = explainPod(toQuestion(asked, live, refusals), targets);
-    const refusal =
-      explanation.chosen === undefined ? undefined : await refusalOf(live, explanation.chosen, asked, signal);
-    if (explanation.chosen === undefined || refusal === undefined) return explanation;
-    refusals.set(explanation.chosen, refusal);
+    const explanation = explainPod(toQuestion(asked, live, rejectedBy), targets);
+    const rejection =
+      explanation.chosen === undefined ? undefined : await rejectionOf(live, explanation.chosen, asked, signal);
+    if (explanation.chosen === undefined || rejection === undefined) return explanation;
+    rejectedBy.set(explanation.chosen, rejection);
   }
 }
 
@@ -66,9 +66,9 @@ function toAskedPod(pod: Pod): AskedPod & { readonly proxy: ProxyPod } {
 
 function toQuestion(
   { proxy, sourcePod }: ReturnType<typeof toAskedPod>, { world, targets, sourceId }: LiveWorld,
-  refusals: ReadonlyMap<string, Rejection>,
+  rejectedBy: ReadonlyMap<string, Rejection>,
 ): PodToSchedule {
   const { namespace, name, uid, labels } = proxy;
   const chaperon = toPodChaperon(sourcePod, { clusterId: sourceId, namespace, name, uid, labels });
-  return toPodToSchedule({ proxy, sourcePod, chaperon, now: Date.now() }, world, targets, { refusals });
+  return toPodToSchedule({ proxy, sourcePod, chaperon, now: Date.now() }, world, targets, { rejectedBy });
 }

@@ -45,20 +45,20 @@ export type PlannedPod =
   | { readonly kind: 'denied'; readonly pod: string; readonly message: string };
 
 /** Why targets reject pods of a namespace, by namespace and target. */
-export type RefusedNamespaces = ReadonlyMap<string, ReadonlyMap<string, Rejection>>;
+export type RejectedNamespaces = ReadonlyMap<string, ReadonlyMap<string, Rejection>>;
 
 /** Plans all pods in order; each reserves its capacity. */
 export function simulate(
-  pods: readonly Pod[], world: RecordedWorld, refused: RefusedNamespaces = new Map(),
+  pods: readonly Pod[], world: RecordedWorld, rejected: RejectedNamespaces = new Map(),
 ): readonly PlannedPod[] {
-  return [...simulateEach(pods, world, refused)];
+  return [...simulateEach(pods, world, rejected)];
 }
 
 /** The same, one after the other as they are asked for: each may take milliseconds. */
 export function* simulateEach(
-  pods: readonly Pod[], world: RecordedWorld, refused: RefusedNamespaces = new Map(),
+  pods: readonly Pod[], world: RecordedWorld, rejected: RejectedNamespaces = new Map(),
 ): Generator<PlannedPod, void> {
-  const simulation = new Simulation(world, refused);
+  const simulation = new Simulation(world, rejected);
   for (const [index, pod] of pods.entries()) yield simulation.place(pod, `planned-${index}`);
 }
 
@@ -109,14 +109,14 @@ function isOptedInOtherwise(labels: StringMap): boolean {
 class Simulation {
   readonly #recorded: RecordedWorld;
   readonly #world: PlacementWorld;
-  readonly #refused: RefusedNamespaces;
+  readonly #rejected: RejectedNamespaces;
   readonly #targets: readonly TargetSnapshot[];
   readonly #placed = new PlacedPods();
 
-  constructor(recorded: RecordedWorld, refused: RefusedNamespaces) {
+  constructor(recorded: RecordedWorld, rejected: RejectedNamespaces) {
     const { targets, policies, placed, weights, location } = recorded;
     this.#recorded = recorded;
-    this.#refused = refused;
+    this.#rejected = rejected;
     this.#targets = targets.map(restoreTarget);
     this.#world = { policies, placed: this.#placed, ...(weights && { weights }), ...(location && { location }) };
     for (const [index, { byNode, ...known }] of placed.entries()) {
@@ -155,7 +155,7 @@ class Simulation {
   #question(sourcePod: Pod, proxy: ProxyPod, now: number): PodToSchedule {
     const { namespace, name, uid, labels } = proxy;
     const chaperon = toPodChaperon(sourcePod, { clusterId: 'plan', namespace, name, uid, labels });
-    const refusals = this.#refused.get(namespace) ?? new Map<string, Rejection>();
-    return toPodToSchedule({ proxy, sourcePod, chaperon, now }, this.#world, this.#targets, { refusals });
+    const rejectedBy = this.#rejected.get(namespace) ?? new Map<string, Rejection>();
+    return toPodToSchedule({ proxy, sourcePod, chaperon, now }, this.#world, this.#targets, { rejectedBy });
   }
 }

@@ -10,7 +10,7 @@ import { exitWith, untilStopped } from '../../process/lifecycle.ts';
 import { parseRecordText, toRecordText } from '../../scheduler/explain/recorded-world.ts';
 import type { Rejection } from '../../scheduler/snapshot/rejection.ts';
 import { structured } from '../output/structured.ts';
-import { refusalOf } from '../placement/dry-run.ts';
+import { rejectionOf } from '../placement/dry-run.ts';
 import { inFlightLines } from '../placement/in-flight-pods.ts';
 import { withLiveWorld, type LiveWorld } from '../placement/live-world.ts';
 import { readManifests, readNamed } from './manifest-files.ts';
@@ -108,10 +108,10 @@ async function planOn(
 async function simulateAsking(
   pods: readonly Pod[], world: RecordedWorld, live: LiveWorld, signal: AbortSignal,
 ): Promise<readonly PlannedPod[]> {
-  const refused = new Map<string, Map<string, Rejection>>();
+  const rejected = new Map<string, Map<string, Rejection>>();
   const asked = new Set<string>();
   for (;;) {
-    const planned = simulate(pods, world, refused);
+    const planned = simulate(pods, world, rejected);
     const questions = new Map(planned.flatMap((outcome, index) => {
       const namespace = pods[index]?.metadata.namespace ?? '';
       const key = `${namespace} ${outcome.kind === 'placed' ? outcome.target : ''}`;
@@ -122,9 +122,9 @@ async function simulateAsking(
     await Promise.all([...questions].map(async ([key, { namespace, target, pod }]) => {
       asked.add(key);
       const admitted = pod === undefined ? undefined : admitPlanned(pod, randomUUID(), world);
-      const refusal = admitted?.kind === 'admitted' ? await refusalOf(live, target, admitted, signal) : undefined;
-      if (refusal === undefined) return;
-      refused.set(namespace, (refused.get(namespace) ?? new Map<string, Rejection>()).set(target, refusal));
+      const rejection = admitted?.kind === 'admitted' ? await rejectionOf(live, target, admitted, signal) : undefined;
+      if (rejection === undefined) return;
+      rejected.set(namespace, (rejected.get(namespace) ?? new Map<string, Rejection>()).set(target, rejection));
     }));
   }
 }

@@ -23,13 +23,13 @@ export const DELEGATE_REJECTED = 'DelegateRejected';
 
 /**
  * The target's verdict about a candidate: none yet, held by a scheduling gate that the target's admission added,
- * scheduled, or refused.
+ * scheduled, or rejected.
  */
 export type Verdict =
   | { readonly kind: 'pending' }
   | { readonly kind: 'gated'; readonly reason: string; readonly message: string }
   | { readonly kind: 'scheduled' }
-  | { readonly kind: 'refused'; readonly reason: string; readonly message: string };
+  | { readonly kind: 'rejected'; readonly reason: string; readonly message: string };
 
 /** The record of a delegate pod. */
 export interface DelegatePod {
@@ -220,7 +220,7 @@ function verdictOf(status: PodStatus): Verdict {
   if (reason === 'SchedulingGated') return { kind: 'gated', reason, message };
   // SchedulerError and the like are transient states of the target's scheduler, not its verdict.
   return ['Unschedulable', DELEGATE_REJECTED].includes(reason)
-    ? { kind: 'refused', reason, message }
+    ? { kind: 'rejected', reason, message }
     : PENDING;
 }
 

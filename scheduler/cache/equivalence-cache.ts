@@ -34,7 +34,7 @@ interface ClassRejection extends Rejection {
   readonly position: number;
 }
 
-/** Decisions by class of pods. The class includes every input of a decision about one target except `refusals`. */
+/** Decisions by class of pods. The class includes every input of a decision about one target except `rejectedBy`. */
 export class EquivalenceCache {
   readonly #classes = new Map<string, PodClass>();
   readonly #requirements = new Map<string, NodeRequirements>();
@@ -115,7 +115,7 @@ class PodClass {
   #readRevision = 0;
   #ranks = new RankTree(0);
   #rejections: (ClassRejection | undefined)[] = [];
-  /** For a pod without refusals, sorted by key; computed on demand. */
+  /** For a pod without rejections, sorted by key; computed on demand. */
   #rejected: readonly RejectedTarget[] | undefined;
 
   decide(
@@ -190,7 +190,7 @@ class PodClass {
   #best(pod: PodToSchedule): number | undefined {
     const { best } = this.#ranks;
     if (this.#ranks.at(best) <= REJECTED) return undefined;
-    if (pod.refusals.size === 0 || this.#podRejection(pod, best) === undefined) return best;
+    if (pod.rejectedBy.size === 0 || this.#podRejection(pod, best) === undefined) return best;
     const next = this.#ranks.bestOf(this.#targets.length, REJECTED, (i) => this.#podRejection(pod, i) === undefined);
     return next < 0 ? undefined : next;
   }
@@ -217,7 +217,7 @@ class PodClass {
   }
 
   #rejectedFor(pod: PodToSchedule): readonly RejectedTarget[] {
-    if (pod.refusals.size > 0) return this.#listRejected((i) => this.#podRejection(pod, i) ?? this.#rejections[i]);
+    if (pod.rejectedBy.size > 0) return this.#listRejected((i) => this.#podRejection(pod, i) ?? this.#rejections[i]);
     this.#rejected ??= this.#listRejected((i) => this.#rejections[i]);
     return this.#rejected;
   }

@@ -26,8 +26,8 @@ export interface Sending {
 }
 
 /**
- * How long a target is excluded for a pod, in ms: after its scheduler found the pod unschedulable, which may change soon;
- * after its API server rejected the create, which rarely changes; after no connection could be made.
+ * How long a target is excluded for a pod, in ms: after its scheduler found the pod unschedulable, which may change
+ * soon; after its API server rejected the create, which rarely changes; after no connection could be made.
  */
 export const REJECTION_MS = { unschedulable: 5_000, createRejected: 10_000, unreachable: 2_000 };
 /** A target that has not answered a create for this long is probed, in ms. */
@@ -55,7 +55,7 @@ export class CandidateSender {
     if (target === undefined || session?.mode === undefined) return DONE;
     const isAgain = memory.pendingCreate !== undefined;
     if (!isAgain && !(await session.answering.answersNow())) {
-      return this.#turnDown(proxy, target, { refusal: SILENT, ms: REJECTION_MS.unreachable });
+      return this.#noteRejection(proxy, target, { rejection: SILENT, ms: REJECTION_MS.unreachable });
     }
     memory.targets.add(target.key);
     if (!isAgain) memory.candidateSince = Date.now();
@@ -69,7 +69,7 @@ export class CandidateSender {
     const answer = await createCandidate(host, candidate, signal).finally(() => clearTimeout(probe));
     if (answer.kind !== 'created') {
       const ms = answer.kind === 'unreachable' ? REJECTION_MS.unreachable : REJECTION_MS.createRejected;
-      return this.#turnDown(proxy, target, { refusal: answer.refusal, ms });
+      return this.#noteRejection(proxy, target, { rejection: answer.rejection, ms });
     }
     memory.pendingCreate = { ...answer, target: target.key };
     return { kind: 'requeue-after', ms: 0 };
@@ -83,13 +83,13 @@ export class CandidateSender {
   }
 
   /** The target certainly has no candidate of the pod: the next target is tried. */
-  #turnDown(
-    proxy: ProxyPod, { key }: TargetCluster, { refusal, ms }: { readonly refusal: Rejection; readonly ms: number },
+  #noteRejection(
+    proxy: ProxyPod, { key }: TargetCluster, { rejection, ms }: { readonly rejection: Rejection; readonly ms: number },
   ): ReconcileResult {
     const memory = this.#state.memoryOf(proxy.uid);
     memory.pendingCreate = undefined;
     this.#confirmations.deadlines.settle(placeOf(key, proxy), proxy.uid);
-    memory.refuse(key, refusal, performance.now() + ms);
+    memory.noteRejection(key, rejection, performance.now() + ms);
     observeRejection(key);
     this.#state.candidateGone(memory, key);
     return { kind: 'requeue-after', ms: 0 };

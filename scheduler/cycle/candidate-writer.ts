@@ -3,7 +3,7 @@ import type { DelegationMode } from '../../api/kinds/cluster-target.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { PARENT_UID_LABEL } from '../../api/objects/keys.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
-import { isAlreadyExists, isNotFound, isRejection, type ApiError } from '../../kubernetes/flow/api-error.ts';
+import { isAlreadyExists, isNotFound, type ApiError } from '../../kubernetes/flow/api-error.ts';
 import { outcomeOf } from '../../kubernetes/http/call-outcome.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { NotLeaderError } from '../../kubernetes/flow/fence.ts';
@@ -17,7 +17,7 @@ import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { messageOf } from '../../process/errors.ts';
 import type { Candidate } from './placement.ts';
 import type { PodMemory } from './pod-memory.ts';
-import type { Rejection } from '../snapshot/rejection.ts';
+import { toRejection, type Rejection } from '../snapshot/rejection.ts';
 
 /** What a target's caches contain of a pod; `unknown` until the target has been listed. */
 export function findCandidate(
@@ -88,7 +88,7 @@ export type CandidateAnswer =
   /** The chaperon exists; `resourceVersion` is the target's. */
   | { readonly kind: 'created'; readonly resourceVersion: number }
   /** It certainly does not exist: the target rejected it, or was not asked (`unreachable`). */
-  | { readonly kind: 'refused' | 'unreachable'; readonly refusal: Rejection };
+  | { readonly kind: 'rejected' | 'unreachable'; readonly rejection: Rejection };
 
 /**
  * Creates a candidate. Retrying is safe: the name is derived from the proxy's UID, so there is never a second one.
@@ -107,11 +107,11 @@ export async function createCandidate(
     const outcome = error instanceof NotLeaderError ? 'unknown' : outcomeOf(error);
     if (outcome === 'unknown' || (isAgain && outcome === 'not-sent')) throw error;
     if (outcome === 'not-sent') return {
-      kind: 'unreachable', refusal: { reason: 'Unreachable', message: `it cannot be reached: ${messageOf(error)}` },
+      kind: 'unreachable', rejection: { reason: 'Unreachable', message: `it cannot be reached: ${messageOf(error)}` },
     };
-    const refused =
-      { kind: 'refused', refusal: toRefusal(error as ApiError, chaperon.metadata.namespace ?? '') } as const;
-    return isAgain ? adopt(client, type, chaperon, signal).catch(instead(isNotFound, refused)) : refused;
+    const rejected =
+      { kind: 'rejected', rejection: toRejection(error as ApiError, chaperon.metadata.namespace ?? '') } as const;
+    return isAgain ? adopt(client, type, chaperon, signal).catch(instead(isNotFound, rejected)) : rejected;
   }
 }
 
@@ -132,48 +132,10 @@ async function adopt(
     return { kind: 'created', resourceVersion: Number(metadata.resourceVersion) };
   }
   return {
-    kind: 'refused',
-    refusal:
-      {
-        reason: 'NameCollision',
-        message: `a ${type.kind} ${name} that does not belong to this pod exists there; delete it`,
-      },
+    kind: 'rejected',
+    rejection: {
+      reason: 'NameCollision',
+      message: `a ${type.kind} ${name} that does not belong to this pod exists there; delete it`,
+    },
   };
-}
-
-/** The message for users when a target rejects a candidate. */
-export function toRefusal(error: ApiError, namespace: string): Rejection {
-  if (isNotFound(error) && error.message.includes('namespaces')) {
-    return {
-      reason: 'NamespaceMissing',
-      message: `namespace ${namespace} does not exist there; create it in the target cluster`,
-    };
-  }
-  if (isNamespaceNotAllowed(error)) {
-    return {
-      reason: 'NamespaceNotAllowed',
-      message:
-        `namespace ${namespace} does not allow pods of this source there, or does not exist; in the target run ` +
-          `"isthmus allow namespace ${namespace}"`,
-    };
-  }
-  if (isNotFound(error)) {
-    return { reason: 'NotInstalled', message: 'it does not serve PodChaperons; run "isthmus install" there' };
-  }
-  if (isRejection(error)) return { reason: error.reason === '' ? 'Refused' : error.reason, message: error.message };
-  if (error.status === 401) return {
-    reason: 'Unauthorized', message: 'it does not accept the credentials in the kubeconfig; renew them in the Secret',
-  };
-  if (error.status === 500) return { reason: 'AdmissionFailed', message: error.message };
-  // Throttled or overloaded: the API server has not processed the request.
-  return { reason: error.status === 409 ? 'Conflict' : 'Overloaded', message: error.message };
-}
-
-/**
- * The source may create PodChaperons in namespaces that admit it and is denied in others; some namespaces admit no
- * source at all.
- */
-function isNamespaceNotAllowed({ status, message }: ApiError): boolean {
-  return status === 403
-    && (message.includes('cannot create resource "podchaperons"') || message.includes('NamespaceNotAllowed:'));
 }

@@ -80,7 +80,7 @@ interface TriedGroup {
   readonly policies: PolicyBook;
   /** Change counter of placed pods. */
   readonly placed: number;
-  /** When a refusal or a delay of a member ends, in ms of a monotonic clock. */
+  /** When a rejection or a delay of a member ends, in ms of a monotonic clock. */
   readonly retryAt: number;
 }
 
@@ -214,12 +214,12 @@ export class TargetChooser {
     const restored = sourcePodOf(proxy);
     if (restored.kind === 'invalid') return { kind: 'invalid', message: restored.message };
     const now = performance.now();
-    const { byTarget: refusals, nextEnd } = memory.refusals(now);
+    const { byTarget: rejectedBy, nextEnd } = memory.rejections(now);
     const chaperon = this.#toChaperon(proxy, restored.pod);
     const targets = this.#state.views.snapshots();
     const question = { proxy, sourcePod: restored.pod, chaperon, now: Date.now() };
     const pod = toPodToSchedule(
-      question, this.#state.world, targets, { refusals, intern: (its) => this.#decisions.intern(its) },
+      question, this.#state.world, targets, { rejectedBy, intern: (its) => this.#decisions.intern(its) },
     );
     const decision = this.#decisions.decide(pod, targets, this.#state.views.changes);
     this.#options.decisionLog?.write({ time: new Date().toISOString(), name: proxy.key, pod, targets, decision });

@@ -59,8 +59,8 @@ export class Confirmations {
   readonly #readAt = new Map<string, number>();
   /** Places where the outcome of the last write is unknown. */
   readonly #unanswered = new Set<string>();
-  /** Places whose targets do not accept leases. */
-  readonly #refused = new Set<string>();
+  /** Places whose targets do not serve SourceLeases, or deny them. */
+  readonly #withoutLeases = new Set<string>();
   #enqueue: (place: string) => void = () => undefined;
 
   constructor(options: ConfirmationOptions) {
@@ -101,7 +101,7 @@ export class Confirmations {
     const stops = session?.mode === 'PodChaperon'
       && session.summary?.metadata.annotations?.[STOPS_UNCONFIRMED_ANNOTATION] === TRUE;
     const place = placeOf(key, proxy);
-    if (!stops || mayTakeLong || proxy.group !== undefined || this.#refused.has(place)) return undefined;
+    if (!stops || mayTakeLong || proxy.group !== undefined || this.#withoutLeases.has(place)) return undefined;
     if (!this.deadlines.isKnown(place)) this.#enqueue(place);
     return this.deadlines.begin(place, proxy, session.client.transport.clock, performance.now());
   }
@@ -117,7 +117,7 @@ export class Confirmations {
     const [targetKey = '', namespace = ''] = place.split(' ');
     const target = this.#options.targets.get(targetKey);
     // the target's return enqueues the place again
-    if (target?.session === undefined || target.availability.kind !== 'ready' || this.#refused.has(place)) {
+    if (target?.session === undefined || target.availability.kind !== 'ready' || this.#withoutLeases.has(place)) {
       this.#readAt.delete(place);
       return DONE;
     }
@@ -193,7 +193,7 @@ export class Confirmations {
       this.#options.logger.warn(
         { place }, 'the target does not support SourceLeases; candidates are confirmed one by one',
       );
-      this.#refused.add(place);
+      this.#withoutLeases.add(place);
       await this.#tellEach(place, { client, namespace }, signal);
     }
   }

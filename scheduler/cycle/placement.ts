@@ -68,7 +68,7 @@ export type PlacementStep =
   /** Write in the target that removes the deadline after which it stops a candidate that nobody confirmed. */
   | { readonly kind: 'remove-deadline'; readonly target: string; readonly plan: Plan }
   | {
-    readonly kind: 'delete-candidate'; readonly target: string; readonly refusal: Rejection | undefined;
+    readonly kind: 'delete-candidate'; readonly target: string; readonly rejection: Rejection | undefined;
     /** Of the chaperon. */
     readonly uid: string;
     readonly plan: Plan;
@@ -136,13 +136,13 @@ function planByVerdict(
 ): PlacementStep {
   const { target, delegate } = candidate;
   const verdict = verdictOf(candidate);
-  const hasSaidNo = verdict.kind === 'refused' || verdict.kind === 'gated';
+  const hasSaidNo = verdict.kind === 'rejected' || verdict.kind === 'gated';
   // the condition "Unschedulable" is what triggers an autoscaler
   if (hasSaidNo && now < scaleUpUntil && delegate !== undefined) return { kind: 'wait', ms: scaleUpUntil - now };
   switch (verdict.kind) {
     case 'scheduled':
       return mayCommit(group) ? { kind: 'bind', target, plan: planBinding(proxy, candidate) } : { kind: 'wait' };
-    case 'refused':
+    case 'rejected':
       return deleteCandidate(candidate, { reason: verdict.reason, message: verdict.message });
     case 'gated':
       return awaitVerdict(candidate, now, {
@@ -181,9 +181,9 @@ function mayBeDeleted({ chaperon, reachable, deletion }: Candidate): boolean {
   return chaperon?.terminating === false && reachable && deletion !== 'done';
 }
 
-function deleteCandidate({ target, chaperon }: Candidate, refusal: Rejection | undefined): PlacementStep {
+function deleteCandidate({ target, chaperon }: Candidate, rejection: Rejection | undefined): PlacementStep {
   if (chaperon === undefined) return { kind: 'wait' };
-  return { kind: 'delete-candidate', target, uid: chaperon.uid, refusal, plan: planChaperonDeletion(chaperon) };
+  return { kind: 'delete-candidate', target, uid: chaperon.uid, rejection, plan: planChaperonDeletion(chaperon) };
 }
 
 function planBinding({ namespace, name, uid, specDigests = '' }: ProxyPod, candidate: Candidate): Plan {

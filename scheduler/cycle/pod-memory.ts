@@ -1,5 +1,5 @@
 // Per-pod state of the scheduler that no object stores. Losing it in a restart is safe: chaperons are observed again in
-// their targets, and refusals happen again.
+// their targets, and rejections happen again.
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import type { CandidateDeletion } from './placement.ts';
 import type { Rejection } from '../snapshot/rejection.ts';
@@ -11,7 +11,7 @@ export type PendingCreate =
   /** Succeeded at this resourceVersion of the target. */
   | { readonly kind: 'created'; readonly target: string; readonly resourceVersion: number };
 
-interface Refusal extends Rejection {
+interface TimedRejection extends Rejection {
   readonly until: number;
 }
 
@@ -35,7 +35,7 @@ export class PodMemory {
   readonly targets = new Set<string>();
   /** Targets whose candidate was abandoned: they stop, or have stopped, what they may have created. */
   readonly abandonedIn = new Set<string>();
-  readonly #refusals = new Map<string, Refusal>();
+  readonly #rejections = new Map<string, TimedRejection>();
   readonly #seenAt = new Map<string, number>();
   readonly #deletions = new Map<string, { readonly uid: string; readonly deletion: CandidateDeletion }>();
 
@@ -44,18 +44,18 @@ export class PodMemory {
   }
 
   /** Excludes this target until `until`. */
-  refuse(target: string, { reason, message }: Rejection, until: number): void {
-    this.#refusals.set(target, { reason, message, until });
+  noteRejection(target: string, { reason, message }: Rejection, until: number): void {
+    this.#rejections.set(target, { reason, message, until });
   }
 
-  /** Refusals still in force, and when the first of them ends. */
-  refusals(now: number): { readonly byTarget: ReadonlyMap<string, Rejection>; readonly nextEnd: number | undefined } {
+  /** Rejections still in force, and when the first of them ends. */
+  rejections(now: number): { readonly byTarget: ReadonlyMap<string, Rejection>; readonly nextEnd: number | undefined } {
     let nextEnd: number | undefined;
-    for (const [target, { until }] of this.#refusals) {
-      if (until <= now) this.#refusals.delete(target);
+    for (const [target, { until }] of this.#rejections) {
+      if (until <= now) this.#rejections.delete(target);
       else nextEnd = Math.min(nextEnd ?? until, until);
     }
-    return { byTarget: this.#refusals, nextEnd };
+    return { byTarget: this.#rejections, nextEnd };
   }
 
   /** When the candidate in a target was first observed. */

@@ -135,7 +135,9 @@ class Scheduling {
       case 'bind':
         return this.#bind(proxy, memory, step, signal);
       case 'delete-candidate':
-        if (step.refusal !== undefined) this.#noteRefusal(proxy, memory, { ...step.refusal, target: step.target });
+        if (step.rejection !== undefined) {
+          this.#noteRejection(proxy, memory, { ...step.rejection, target: step.target });
+        }
         await this.#sender.delete(proxy, memory, step, signal);
         return DONE;
       case 'remove-deadline':
@@ -147,10 +149,10 @@ class Scheduling {
     }
   }
 
-  #noteRefusal(proxy: ProxyPod, memory: PodMemory, { target, ...refusal }: RejectedTarget): void {
-    memory.refuse(target, refusal, performance.now() + REJECTION_MS.unschedulable);
+  #noteRejection(proxy: ProxyPod, memory: PodMemory, { target, ...rejection }: RejectedTarget): void {
+    memory.noteRejection(target, rejection, performance.now() + REJECTION_MS.unschedulable);
     observeRejection(target);
-    recordCandidate(proxy, memory, { target, error: `${refusal.reason}: ${refusal.message}` });
+    recordCandidate(proxy, memory, { target, error: `${rejection.reason}: ${rejection.message}` });
   }
 
   /** Abandons candidates that a silent target has stopped by now, at their deadline: the pod may go elsewhere. */

@@ -170,8 +170,8 @@ function hasSummary(target: TargetSnapshot): Rejection | undefined {
   };
 }
 
-function notRejected({ refusals }: PodToSchedule): Check | undefined {
-  return refusals.size === 0 ? undefined : (target) => refusals.get(target.key);
+function notRejected({ rejectedBy }: PodToSchedule): Check | undefined {
+  return rejectedBy.size === 0 ? undefined : (target) => rejectedBy.get(target.key);
 }
 
 function resources(pod: PodToSchedule): Check {

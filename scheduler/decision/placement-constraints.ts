@@ -37,19 +37,19 @@ export interface PodInQuestion {
 export function toPodToSchedule(
   question: PodInQuestion, world: PlacementWorld, targets: Iterable<TargetSnapshot>, decided: Decided,
 ): PodToSchedule {
-  const { intern = (requirements) => requirements, refusals } = decided;
+  const { intern = (requirements) => requirements, rejectedBy } = decided;
   const { namespace, labels } = question.proxy;
   const placement = toPlacementConstraints(question, rulesFor({ namespace, labels }, world.policies), world);
   const overrides = overridesFor(question.chaperon, placement.rules, targets, intern);
   return {
-    namespace: question.proxy.namespace, requirements: intern(toRequirements(question.chaperon.spec)), refusals,
+    namespace: question.proxy.namespace, requirements: intern(toRequirements(question.chaperon.spec)), rejectedBy,
     placement: { ...placement, ...overrides },
   };
 }
 
 /** State from earlier decisions. */
 export interface Decided {
-  readonly refusals: PodToSchedule['refusals'];
+  readonly rejectedBy: PodToSchedule['rejectedBy'];
   readonly intern?: (requirements: NodeRequirements) => NodeRequirements;
 }
 

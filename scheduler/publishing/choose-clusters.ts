@@ -34,7 +34,7 @@ export type ClusterChoice =
   /** Nothing can be decided now: what was published stays. */
   | ({ readonly kind: 'held' } & Rejection)
   /** The namespace may use no target, or may not be asked about. */
-  | ({ readonly kind: 'refused' } & Rejection)
+  | ({ readonly kind: 'denied' } & Rejection)
   | {
     readonly kind: 'chosen'; readonly decisions: readonly ChosenCluster[];
     readonly rejected: readonly RejectedTarget[];
@@ -49,8 +49,8 @@ export function chooseClusters(decision: ClusterDecision, world: ClusterDecision
   const { policies } = world.placement;
   const rules = rulesFor({ namespace, labels: podLabels }, policies);
   if (!policies.isComplete && rules.blocked !== undefined) return { kind: 'held', ...rules.blocked };
-  const refusal = refusalOf(own, namespace, policies.namespaces);
-  if (refusal !== undefined) return { kind: 'refused', ...refusal };
+  const denial = denialOf(own, namespace, policies.namespaces);
+  if (denial !== undefined) return { kind: 'denied', ...denial };
   if (rules.blocked !== undefined) return { kind: 'held', ...rules.blocked };
   if (world.names === undefined) return { kind: 'held', ...NAMES_UNKNOWN };
   const usable = world.targets.filter((target) => isAllowed(target, rules));
@@ -81,7 +81,7 @@ const NAMES_UNKNOWN: Rejection = {
       'scheduler may list them',
 };
 
-function refusalOf(own: string, asked: string, namespaces: ReadonlyMap<string, StringMap>): Rejection | undefined {
+function denialOf(own: string, asked: string, namespaces: ReadonlyMap<string, StringMap>): Rejection | undefined {
   if (own !== asked && namespaces.get(own)?.[DECISIONS_LABEL] !== DECISIONS_VALUE) return {
     reason: 'NamespaceNotAllowed',
     message:
@@ -121,7 +121,7 @@ function podOf(
   const proxy = { labels: podLabels, createdAt: Date.parse(creationTimestamp), constraints };
   const spec = { containers: [{ name: 'any', image: 'any', resources: { requests } }] };
   return {
-    namespace, requirements: toRequirements(spec), refusals: new Map(),
+    namespace, requirements: toRequirements(spec), rejectedBy: new Map(),
     placement: toPlacementConstraints({ proxy, sourcePod: { metadata: {} }, now }, kept, placement),
   };
 }

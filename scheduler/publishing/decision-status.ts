@@ -27,7 +27,7 @@ function decisionsOf(choice: ClusterChoice, before: ClusterDecisionStatus): read
   switch (choice.kind) {
     case 'held':
       return before.decisions ?? [];
-    case 'refused':
+    case 'denied':
       return [];
     case 'chosen':
       return choice.decisions;

@@ -28,12 +28,12 @@ export interface TargetSnapshot {
   readonly traits?: TargetTraits;
 }
 
-/** A pod that needs a target. All fields but `refusals` are equal for pods of one class: see EquivalenceCache. */
+/** A pod that needs a target. All fields but `rejectedBy` are equal for pods of one class: see EquivalenceCache. */
 export interface PodToSchedule {
   readonly namespace: string;
   readonly requirements: NodeRequirements;
   /** Targets, by key, that rejected this pod recently. */
-  readonly refusals: ReadonlyMap<string, Rejection>;
+  readonly rejectedBy: ReadonlyMap<string, Rejection>;
   /** Placement inputs apart from capacity; missing when there are none. */
   readonly placement?: PlacementConstraints;
 }

@@ -224,7 +224,7 @@ const summaries: FuzzTarget = {
     const summary = orSkipped(() => toKnownSummary(undefined, jsonOf(input) as ClusterSummary));
     if (summary === undefined) return;
     const capacity = toTargetCapacity(summary);
-    const decision = schedulePod({ namespace: 'team-a', requirements: WANTED, refusals: new Map() }, [
+    const decision = schedulePod({ namespace: 'team-a', requirements: WANTED, rejectedBy: new Map() }, [
       { ...aTarget('liar'), capacity }, aTarget('honest'),
     ]);
     hold(

@@ -63,7 +63,7 @@ export function copyOf(
       memories: Object.fromEntries(
         Object.entries(source.memories).map(
           ([uid, memory]) => [uid, {
-            ...memory, targets: [...memory.targets], refused: [...memory.refused], before: { ...memory.before },
+            ...memory, targets: [...memory.targets], rejected: [...memory.rejected], before: { ...memory.before },
             abandonedIn: [...memory.abandonedIn], withdrawn: { ...memory.withdrawn },
           }],
         ),
@@ -312,10 +312,10 @@ function podLife({ left }: World, index: number, pod: Pod): Action[] {
     set(running)(now);
   });
   const finds = optional(`no node in ${index}`, (now) => {
-    now.left.refusal -= 1;
+    now.left.rejection -= 1;
     set(unschedulable)(now);
   });
-  return left.refusal > 0 && pod.status === undefined ? [starts, finds] : [starts];
+  return left.rejection > 0 && pod.status === undefined ? [starts, finds] : [starts];
 }
 
 const running = (pod: Pod): Pod => ({

@@ -165,8 +165,8 @@ function unfinished(world: World): string | undefined {
 function unplaced(world: World, proxy: Pod): string | undefined {
   const target = world.targets.findIndex((_target, index) => nodeOf(index) === nodeNameOf(proxy));
   if (target !== -1) return runs(world, target, proxy.metadata.uid) ? undefined : 'the bound pod has no delegate';
-  const refused = world.source.memories[uidOf(proxy)]?.refused.length;
-  return refused === world.targets.length || world.left.impatience === 0 ? undefined : 'the pod waits for nothing';
+  const rejected = world.source.memories[uidOf(proxy)]?.rejected.length;
+  return rejected === world.targets.length || world.left.impatience === 0 ? undefined : 'the pod waits for nothing';
 }
 
 function runs(world: World, target: number, uid: string | undefined): boolean {

@@ -106,7 +106,7 @@ function place(
     case 'bind':
       return one({ requests: writes('source', step.plan, proxy.uid), noted: 'bound' });
     case 'delete-candidate':
-      noteRefusal(memory, step);
+      noteRejection(memory, step);
       return one({
         requests: writes(Number(step.target), step.plan, step.uid), noted: 'withdrawn', target: Number(step.target),
         of: proxy.uid,
@@ -130,10 +130,10 @@ function deadlineRemoval(
 }
 
 /** Once: else a controller that is behind would make a new state each time that it looks. */
-function noteRefusal(
-  { refused }: Memory, { target, refusal }: { readonly target: string; readonly refusal: unknown },
+function noteRejection(
+  { rejected }: Memory, { target, rejection }: { readonly target: string; readonly rejection: unknown },
 ): void {
-  if (refusal !== undefined && !refused.includes(Number(target))) refused.push(Number(target));
+  if (rejection !== undefined && !rejected.includes(Number(target))) rejected.push(Number(target));
 }
 
 function waitFor(ms: number | undefined): Intent {
@@ -143,7 +143,7 @@ function waitFor(ms: number | undefined): Intent {
 /** What is remembered of a pod. */
 export function memoryOf({ source }: World, uid: string): Memory {
   return (source.memories[uid] ??= {
-    pending: null, bindSent: false, targets: [], refused: [], before: {}, abandonedIn: [], withdrawn: {},
+    pending: null, bindSent: false, targets: [], rejected: [], before: {}, abandonedIn: [], withdrawn: {},
   });
 }
 
@@ -247,12 +247,12 @@ function choose(world: World, pod: Pod, memory: Memory, plans: Plans): Intent {
   const open = source.links.flatMap(
     ({ seenCut, chaperons, pods }, index) => (seenCut || !chaperons.synced || !pods.synced ? [] : [index]),
   );
-  if (open.every((index) => memory.refused.includes(index))) {
+  if (open.every((index) => memory.rejected.includes(index))) {
     if (world.left.impatience === 0) return NOTHING;
-    world.left.impatience -= 1; // refusals end after a while
-    memory.refused = [];
+    world.left.impatience -= 1; // rejections end after a while
+    memory.rejected = [];
   }
-  const operations = open.filter((index) => !memory.refused.includes(index))
+  const operations = open.filter((index) => !memory.rejected.includes(index))
     .map((index) => creation(world, pod, index, plans));
   return operations.length === 0 ? NOTHING : { kind: 'operations', operations };
 }

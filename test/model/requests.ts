@@ -170,7 +170,7 @@ function noteCreation(world: World, uid: string, target: number, answer: Answer)
     memory.pending = { kind: 'created', target, version: Number(existing?.metadata.resourceVersion) };
   } else {
     memory.pending = null;
-    memory.refused.push(target);
+    memory.rejected.push(target);
     delete memory.before[target];
     memory.targets = memory.targets.filter((known) => known !== target);
   }

@@ -3,7 +3,7 @@ import type { Budget, Scenario } from './world.ts';
 
 const EVERYTHING: Partial<Budget> = {
   crash: 3,
-  cut: 2, loss: 3, userDelete: 2, successor: 1, adminDelete: 2, refusal: 2, impatience: 3, foreign: 2, collection: 20,
+  cut: 2, loss: 3, userDelete: 2, successor: 1, adminDelete: 2, rejection: 2, impatience: 3, foreign: 2, collection: 20,
 };
 
 /** Besides, writes that come late, other controllers of the source, and chaperons taken away by force. */
@@ -82,7 +82,7 @@ export const BOUNDED: Readonly<Record<string, Scenario>> = {
 };
 
 /**
- * Exhaustive runs of `npm run soak -- model`, by name. None has refusals: a pod that goes from target to target never
+ * Exhaustive runs of `npm run soak -- model`, by name. None has rejections: a pod that goes from target to target never
  * comes back to a state, as versions count up.
  */
 export const FULL: Readonly<Record<string, Scenario>> = {

@@ -60,7 +60,7 @@ export interface Memory {
   pending: { kind: 'unconfirmed' | 'created'; target: number; version: number } | null;
   bindSent: boolean;
   targets: number[];
-  refused: number[];
+  rejected: number[];
   /** By target, when its candidate must be confirmed. */
   before: Record<number, number>;
   /** Targets that were given up. */
@@ -172,7 +172,7 @@ export interface Budget {
   /** Somebody deletes the delegate in the target. */
   adminDelete: number;
   /** The target's scheduler says no. */
-  refusal: number;
+  rejection: number;
   /** Polling of the scheduler or of the chaperon controller ends. */
   impatience: number;
   /** Steps of the targets' clocks. */
@@ -213,7 +213,7 @@ export interface Scenario {
 }
 
 const NOTHING_MORE: Budget = {
-  crash: 0, cut: 0, down: 0, loss: 0, userDelete: 0, successor: 0, adminDelete: 0, refusal: 0, impatience: 0,
+  crash: 0, cut: 0, down: 0, loss: 0, userDelete: 0, successor: 0, adminDelete: 0, rejection: 0, impatience: 0,
   foreign: 0, collection: 0, late: 0, gate: 0, ending: 0, force: 0, strip: 0, time: 0,
 };
 

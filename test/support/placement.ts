@@ -20,7 +20,7 @@ export function aPodWithConstraints(
   return {
     namespace: 'team-a',
     requirements: { requests: parseResourceList({ pods: '1', ...requests }).amounts },
-    refusals: new Map(),
+    rejectedBy: new Map(),
     placement: {
       labels: { app: 'web' }, constraints: {}, rules: NO_RULES,
       waitedSeconds: 0, placed: [], namespaces: new Map([['team-a', { team: 'a' }], ['team-b', { team: 'b' }]]),

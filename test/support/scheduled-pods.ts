@@ -11,7 +11,7 @@ export const ROOM = { cpu: '64', memory: '256Gi', pods: '110' };
 /** The target's scheduler has found a node. */
 export const SCHEDULED = { conditions: [{ type: 'PodScheduled', status: 'True' as const }] };
 /** It has found none. */
-export const REFUSED = { conditions: [
+export const REJECTED = { conditions: [
   { type: 'PodScheduled', status: 'False' as const, reason: 'Unschedulable', message: '0/3 nodes are available' },
 ] };
 /** A quota of the target. */

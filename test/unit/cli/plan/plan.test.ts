@@ -161,8 +161,8 @@ describe('simulate', () => {
 describe('what admission does', () => {
   const [a] = [aPlace('a', {}, four)];
   const [world, bare] = [aWorld([a]), { ...aWorld([a]), policies: aBook() }];
-  const first = (text: string, on: RecordedWorld, refused?: Parameters<typeof simulate>[2]) =>
-    simulate(plannedPods(text, 'team-a').pods, on, refused)[0];
+  const first = (text: string, on: RecordedWorld, rejected?: Parameters<typeof simulate>[2]) =>
+    simulate(plannedPods(text, 'team-a').pods, on, rejected)[0];
 
   it('a DaemonSet is refused', () => {
     const pod =
@@ -200,12 +200,12 @@ describe('what admission does', () => {
   });
 
   it('a target that refuses the namespace gets none of its pods', () => {
-    const refused = new Map([
+    const rejected = new Map([
       ['team-a', new Map(
         [['ClusterTarget/a', { reason: 'NamespaceMissing', message: 'namespace team-a does not exist there' }]],
       )],
     ]);
-    const pod = first(deployment(1), world, refused);
+    const pod = first(deployment(1), world, rejected);
     assert.match(
       pod?.kind === 'waits' ? planText([pod], [], false) : '',
       /NotRejected: NamespaceMissing: namespace team-a does not exist there/,

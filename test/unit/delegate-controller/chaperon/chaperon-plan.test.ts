@@ -275,7 +275,7 @@ describe('reportRejection', () => {
     const step = reportRejection(aChaperon(), 'exceeded quota', NOW);
     const after = afterStatusPatches(aChaperon(), step.kind === 'write' ? step.plan : []);
     assert.deepEqual(
-      toChaperonRecord(after)?.verdict, { kind: 'refused', reason: DELEGATE_REJECTED, message: 'exceeded quota' },
+      toChaperonRecord(after)?.verdict, { kind: 'rejected', reason: DELEGATE_REJECTED, message: 'exceeded quota' },
     );
   });
 

@@ -82,9 +82,9 @@ describe("the target's word", () => {
       [{ phase: 'Pending', conditions: [{ type: 'Ready', status: 'False', reason: 'Unschedulable' }] }, 'pending'],
     'PodScheduled is a yes':
       [{ phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'True' }] }, 'scheduled'],
-    'Unschedulable is a no': [no('Unschedulable'), 'refused'],
+    'Unschedulable is a no': [no('Unschedulable'), 'rejected'],
     'a gate of the target is a no that may become a yes': [no('SchedulingGated'), 'gated'],
-    'a rejection by admission is a no': [no(DELEGATE_REJECTED), 'refused'],
+    'a rejection by admission is a no': [no(DELEGATE_REJECTED), 'rejected'],
     'an error of its scheduler passes': [no('SchedulerError'), 'pending'],
     'a condition that is unknown is no word':
       [{ conditions: [{ type: 'PodScheduled', status: 'Unknown' }] }, 'pending'],
@@ -104,7 +104,7 @@ describe("the target's word", () => {
 
   it('carries the reason and the message of a no', () => {
     assert.deepEqual(aDelegateRecord(unschedulable('0/3 nodes')).verdict, {
-      kind: 'refused', reason: 'Unschedulable', message: '0/3 nodes',
+      kind: 'rejected', reason: 'Unschedulable', message: '0/3 nodes',
     });
   });
 

@@ -13,7 +13,7 @@ import type { ClusterConstraints } from '../../../../model/proxy/proxy-pod.ts';
 import { toTargetTraits } from '../../../../scheduler/snapshot/target-traits.ts';
 import { aPlace, aPodWithConstraints, placed, rulesOf } from '../../../support/placement.ts';
 
-const REFUSAL: Rejection = { reason: 'Unschedulable', message: 'quota' };
+const REJECTION: Rejection = { reason: 'Unschedulable', message: 'quota' };
 
 function identityOf(name: string): TargetIdentity {
   const ref = name.startsWith('t')
@@ -28,7 +28,7 @@ function needs(cpu: string, nodeSelector = {}): NodeRequirements {
 
 function aPod(requirements: NodeRequirements, ...refusedBy: string[]): PodToSchedule {
   return {
-    namespace: 'team-a', requirements, refusals: new Map(refusedBy.map((name) => [identityOf(name).key, REFUSAL])),
+    namespace: 'team-a', requirements, rejectedBy: new Map(refusedBy.map((name) => [identityOf(name).key, REJECTION])),
   };
 }
 
@@ -60,7 +60,7 @@ describe('EquivalenceCache', () => {
     assert.deepEqual(cache.decide(aPod(requirements), views.snapshots()), { kind: 'none', rejected: [] });
   });
 
-  it('tells of a refusal before what the summary says, and after that the target cannot be reached', () => {
+  it('tells of a rejection before what the summary says, and after that the target cannot be reached', () => {
     const cache = new EquivalenceCache();
     const views = new TargetViews();
     publish(views, 'full', ['0']);

@@ -47,7 +47,7 @@ describe('placementKey', () => {
   it('leaves out the overrides by target: a decision with some is not cached', () => {
     const overridden = { ...PLAIN, overridden: new Map(), unpatchable: new Map([['ClusterTarget/a', 'bad patch']]) };
     assert.equal(placementKey(overridden), placementKey(PLAIN));
-    const pod = { namespace: 'team', requirements: { requests: new Map(), nodeSelector: {} }, refusals: new Map() };
+    const pod = { namespace: 'team', requirements: { requests: new Map(), nodeSelector: {} }, rejectedBy: new Map() };
     assert.equal(comparesTargets({ ...pod, placement: PLAIN }), false);
     assert.equal(comparesTargets({ ...pod, placement: overridden }), true);
   });

@@ -1,5 +1,5 @@
-// What is concluded from a target's caches and from the errors of its API server, without any server: which reason a
-// user is told, and above all whether a candidate may exist.
+// What is concluded from a target's caches and from the errors of its API server, without any server: whether a
+// candidate may exist.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { CONFIRM_BEFORE_ANNOTATION, PARENT_UID_LABEL } from '../../../../api/objects/keys.ts';
@@ -9,7 +9,7 @@ import { ApiError, UnreachableError } from '../../../../kubernetes/flow/api-erro
 import { NotLeaderError, type Fence } from '../../../../kubernetes/flow/fence.ts';
 import { CONFIRM_MARGIN_MS } from '../../../../model/delegate/confirmation.ts';
 import {
-  candidateStateOf, createCandidate, findCandidate, hasEnded, toRefusal, unobservedTargets,
+  candidateStateOf, createCandidate, findCandidate, hasEnded, unobservedTargets,
 } from '../../../../scheduler/cycle/candidate-writer.ts';
 import { PodMemory } from '../../../../scheduler/cycle/pod-memory.ts';
 import type { TargetCluster } from '../../../../targets/target-cluster.ts';
@@ -17,48 +17,6 @@ import type { TargetClusters } from '../../../../targets/target-clusters.ts';
 import {
   aChaperonRecord, aDelegateRecord, annotated, inPhase, withUid,
 } from '../../../support/builders.ts';
-
-describe('toRefusal', () => {
-  const rows: Record<string, readonly [error: ApiError, reason: string, message: RegExp]> = {
-    'a namespace that is missing':
-      [new ApiError(404, 'NotFound', 'namespaces "team-a" not found'), 'NamespaceMissing',
-        /^namespace team-a does not/],
-    'a kind that is not served': [
-      new ApiError(404, 'NotFound', 'the server could not find the requested resource'), 'NotInstalled',
-      /"isthmus install"/,
-    ],
-    'a namespace that does not allow this source': [
-      new ApiError(403, 'Forbidden', 'User "x" cannot create resource "podchaperons" in API group "m"'),
-      'NamespaceNotAllowed', /"isthmus allow namespace team-a"/,
-    ],
-    'a policy of the target that says so': [
-      new ApiError(403, 'Forbidden', 'admission policy: NamespaceNotAllowed: team-a'), 'NamespaceNotAllowed',
-        /run "isthmus/,
-    ],
-    'words of such a policy in another answer are not it':
-      [new ApiError(422, 'Invalid', 'NamespaceNotAllowed: x'), 'Invalid', /^NamespaceNotAllowed: x$/],
-    'a quota': [new ApiError(403, 'Forbidden', 'exceeded quota: q'), 'Forbidden', /^exceeded quota: q$/],
-    'a permission for pods that is missing, in Pod mode':
-      [new ApiError(403, 'Forbidden', 'cannot create resource "pods"'), 'Forbidden', /"pods"/],
-    'a body that is no Status': [new ApiError(403, '', 'denied'), 'Refused', /^denied$/],
-    'a spec that it does not accept': [new ApiError(422, 'Invalid', 'spec.x'), 'Invalid', /^spec\.x$/],
-    'credentials': [new ApiError(401, 'Unauthorized', 'secret words'), 'Unauthorized', /renew them in the Secret$/],
-    'a webhook that failed': [new ApiError(500, 'InternalError', 'failed calling webhook'), 'AdmissionFailed',
-      /webhook/],
-    'a conflict': [new ApiError(409, 'Conflict', 'quota changed'), 'Conflict', /^quota changed$/],
-    'a server that is full': [new ApiError(503, '', 'starting'), 'Overloaded', /^starting$/],
-  };
-  for (const [what, [error, reason, message]] of Object.entries(rows)) {
-    it(`explains ${what}`, () => {
-      const refusal = toRefusal(error, 'team-a');
-      assert.equal(refusal.reason, reason);
-      assert.match(refusal.message, message);
-    });
-  }
-  it('does not repeat what a server says about credentials', () => {
-    assert.ok(!toRefusal(new ApiError(401, 'Unauthorized', 'token abc'), 'n').message.includes('abc'));
-  });
-});
 
 describe('createCandidate', () => {
   const chaperon: PodChaperon = {
@@ -81,8 +39,8 @@ describe('createCandidate', () => {
       { client: client as unknown as ClusterClient, mode, isAgain }, chaperon, new AbortController().signal,
     ).catch((error: unknown) => error);
     if (outcome instanceof Error) return ['thrown', calls.join(', ')];
-    const { kind, ...rest } = outcome as { kind: string; resourceVersion?: number; refusal?: { reason: string } };
-    return [`${kind} ${rest.resourceVersion ?? rest.refusal?.reason}`, calls.join(', ')];
+    const { kind, ...rest } = outcome as { kind: string; resourceVersion?: number; rejection?: { reason: string } };
+    return [`${kind} ${rest.resourceVersion ?? rest.rejection?.reason}`, calls.join(', ')];
   };
   const EXISTS = new ApiError(409, 'AlreadyExists', 'it exists');
   const NONE = new ApiError(404, 'NotFound', 'there is none');
@@ -94,16 +52,16 @@ describe('createCandidate', () => {
   const rows: Record<string, readonly [unknown, unknown, isAgain: boolean, outcome: string, calls: string]> = {
     'made': [there('u'), NONE, false, 'created 9', C],
     'there already': [EXISTS, there('u'), false, 'created 9', G],
-    'there already, of another pod': [EXISTS, there('other'), false, 'refused NameCollision', G],
+    'there already, of another pod': [EXISTS, there('other'), false, 'rejected NameCollision', G],
     'there already, and gone when it is looked for: nobody knows': [EXISTS, NONE, false, 'thrown', G],
-    'refused': [DENIED, NONE, false, 'refused Forbidden', C],
-    'refused after an earlier one: nothing is there': [DENIED, NONE, true, 'refused Forbidden', G],
-    'refused after an earlier one, which was done': [DENIED, there('u'), true, 'created 9', G],
-    'refused after an earlier one, and of another pod': [DENIED, there('other'), true, 'refused NameCollision', G],
-    'refused after an earlier one, and nobody can be asked': [DENIED, LOST, true, 'thrown', G],
+    'rejected': [DENIED, NONE, false, 'rejected Forbidden', C],
+    'rejected after an earlier one: nothing is there': [DENIED, NONE, true, 'rejected Forbidden', G],
+    'rejected after an earlier one, which was done': [DENIED, there('u'), true, 'created 9', G],
+    'rejected after an earlier one, and of another pod': [DENIED, there('other'), true, 'rejected NameCollision', G],
+    'rejected after an earlier one, and nobody can be asked': [DENIED, LOST, true, 'thrown', G],
     'lost': [LOST, NONE, false, 'thrown', C],
     'lost in the network': [new UnreachableError('reset'), NONE, false, 'thrown', C],
-    'not sent': [UNSENT, NONE, false, 'unsent Unreachable', C],
+    'not sent': [UNSENT, NONE, false, 'unreachable Unreachable', C],
     'not sent after an earlier one': [UNSENT, NONE, true, 'thrown', C],
     'not sent, because this process does not lead: the leader may have sent it': [NOT_LEADER, NONE, false, 'thrown', C],
     'something that nobody has thought of': [new Error('bug'), NONE, false, 'thrown', C],

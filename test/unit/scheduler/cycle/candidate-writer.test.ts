@@ -70,17 +70,17 @@ describe('createCandidate', () => {
       'AdmissionFailed',
     );
   });
-  it('a refusal says nothing of an earlier create of which nobody knows: it is there', async () => {
+  it('a rejection says nothing of an earlier create of which nobody knows: it is there', async () => {
     assert.equal(wordOf(await asked([no(403, 'Forbidden'), [200, THERE]], true)), 'created');
   });
-  it('a refusal says nothing of an earlier create of which nobody knows: it is not there', async () => {
+  it('a rejection says nothing of an earlier create of which nobody knows: it is not there', async () => {
     assert.equal(wordOf(await asked([no(403, 'Forbidden'), no(404, 'NotFound')], true)), 'Forbidden');
   });
-  it('a refusal says nothing of an earlier create of which nobody knows: nobody knows still', async () => {
+  it('a rejection says nothing of an earlier create of which nobody knows: nobody knows still', async () => {
     assert.equal(wordOf(await asked([no(403, 'Forbidden'), no(500, '')], true)), 'unknown');
   });
 
-  for (const [isAgain, expected] of [[false, 'unsent'], [true, 'unknown']] as const) {
+  for (const [isAgain, expected] of [[false, 'unreachable'], [true, 'unknown']] as const) {
     it('a target that refuses connections was not ' +
       `asked${isAgain ? ' again, and nobody knows what became of the earlier create' : ''}: ${expected}`, async () => {
       const listener = createServer().listen(0, '127.0.0.1');
@@ -100,7 +100,7 @@ describe('createCandidate', () => {
 
 function wordOf(answer: CandidateAnswer | 'unknown'): string {
   if (answer === 'unknown') return answer;
-  return answer.kind === 'created' ? 'created' : answer.refusal.reason;
+  return answer.kind === 'created' ? 'created' : answer.rejection.reason;
 }
 
 describe('how long a create may wait for a connection', () => {

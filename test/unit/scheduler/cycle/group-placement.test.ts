@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { POD_GROUP_LABEL, POD_GROUP_MIN_COUNT_ANNOTATION } from '../../../../api/objects/keys.ts';
 import { annotated, labelled, named, terminating, withRequests } from '../../../support/builders.ts';
 import { aBook, aClusterPolicy } from '../../../support/placement.ts';
-import { aPodOf, FORBIDDEN, homesOf, REFUSED, ROOM, SCHEDULED, writesOf } from '../../../support/scheduled-pods.ts';
+import { aPodOf, FORBIDDEN, homesOf, REJECTED, ROOM, SCHEDULED, writesOf } from '../../../support/scheduled-pods.ts';
 import { aSchedulingWorld } from '../../../support/scheduling-world.ts';
 
 const member = (uid: string, minCount = 2) => aPodOf(
@@ -20,7 +20,7 @@ async function aGroup(t: TestContext, cpu: Readonly<Record<string, string>> = { 
   await world.put(member('one', minCount));
   await world.put(member('two', minCount));
   const homes = () => ['one', 'two'].map((uid) => homesOf(world, uid, Object.keys(cpu))[0]);
-  const say = async (uid: string, status: typeof SCHEDULED | typeof REFUSED) => {
+  const say = async (uid: string, status: typeof SCHEDULED | typeof REJECTED) => {
     world.target(homesOf(world, uid)[0]!).say(uid, status);
     await world.settled();
   };
@@ -62,14 +62,14 @@ describe('a group', () => {
     const { world, homes, say, binds } = await aGroup(t);
     const [, second] = homes();
     await say('one', SCHEDULED);
-    await say('two', REFUSED);
+    await say('two', REJECTED);
     assert.deepEqual([homes(), binds(), world.state.views.ledger.size], [[undefined, undefined], [], 0], second);
   });
-  it('keeps its places when the one that was refused has another', async (t) => {
+  it('keeps its places when the one that was rejected has another', async (t) => {
     const { homes, say, binds } = await aGroup(t, { a: '2', b: '8' });
     assert.deepEqual(homes(), ['b', 'b']);
     await say('one', SCHEDULED);
-    await say('two', REFUSED);
+    await say('two', REJECTED);
     assert.deepEqual(homes(), ['b', 'a']);
     await say('two', SCHEDULED);
     assert.equal(binds().length, 2);

@@ -10,7 +10,7 @@ import type { PolicyBook } from '../../../../scheduler/snapshot/placement-rules.
 import { aPod, named, onNode, withMetadata } from '../../../support/builders.ts';
 import { aBook, aClusterPolicy } from '../../../support/placement.ts';
 import {
-  aPodOf, aPodRecord, before, FORBIDDEN, homesOf, REFUSED, ROOM, SCHEDULED, sent, writesOf,
+  aPodOf, aPodRecord, before, FORBIDDEN, homesOf, REJECTED, ROOM, SCHEDULED, sent, writesOf,
 } from '../../../support/scheduled-pods.ts';
 import { aSchedulingWorld } from '../../../support/scheduling-world.ts';
 
@@ -96,7 +96,7 @@ describe('a candidate that is taken back', () => {
   const taking = async (t: TestContext, error: Error) => {
     const { world, a, b } = await sent(t);
     a.onDelete = error;
-    a.say('u', REFUSED);
+    a.say('u', REJECTED);
     await world.settled();
     a.say('u', SCHEDULED);
     await world.settled();

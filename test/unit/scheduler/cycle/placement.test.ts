@@ -190,7 +190,7 @@ describe('planPlacement', () => {
       'waits for one that runs in a target that is away': [{ ...inPodMode(inPhase('Running')), reachable: false },
         'wait'],
       'binds one that has its node': [inPodMode(scheduled()), 'bind a'],
-      'takes back one that its scheduler refused': [inPodMode(unschedulable()), 'delete-candidate a'],
+      'takes back one that its scheduler rejected': [inPodMode(unschedulable()), 'delete-candidate a'],
     };
     for (const [sentence, [candidate, step]] of Object.entries(rows)) {
       it(sentence, () => assert.equal(told(planPlacement(frozen(state([candidate])), NOW)), step));
@@ -240,13 +240,13 @@ describe('planPlacement', () => {
   it('says of a gate who holds the pod there', () => {
     const step = planPlacement(state([aCandidate('a', { delegate: [gated], waitingSince: 0 })]), NOW);
     assert.match(
-      (step.kind === 'delete-candidate' && step.refusal?.message) || '',
+      (step.kind === 'delete-candidate' && step.rejection?.message) || '',
       /^held there for 10 s by a scheduling gate: Scheduling is blocked due to non-empty scheduling gates$/,
     );
   });
-  it('says of a refusal what the target said', () => {
+  it('says of a rejection what the target said', () => {
     const step = planPlacement(state([aCandidate('a', { delegate: [unschedulable('0/5 nodes: taints')] })]), NOW);
-    assert.deepEqual(step.kind === 'delete-candidate' && step.refusal,
+    assert.deepEqual(step.kind === 'delete-candidate' && step.rejection,
       { reason: 'Unschedulable', message: '0/5 nodes: taints' });
   });
   it('takes the deadline from this very chaperon', () => {
@@ -292,7 +292,7 @@ describe('planPlacement', () => {
     const step = planPlacement(state([aCandidate('a', { delegate: [unschedulable('full')] })]), NOW);
     assert.deepEqual(step, {
       kind: 'delete-candidate',
-      target: 'a', uid: 'chaperon-in-a', refusal: { reason: 'Unschedulable', message: 'full' },
+      target: 'a', uid: 'chaperon-in-a', rejection: { reason: 'Unschedulable', message: 'full' },
       plan: [{
         kind: 'delete', type: POD_CHAPERONS, at: { namespace: 'team-a', name: 'web-abc' },
         preconditions: { uid: 'chaperon-in-a' }, propagation: 'Background',
@@ -300,21 +300,21 @@ describe('planPlacement', () => {
     });
   });
 
-  const refusals: Record<string, readonly [candidate: Candidate, reason: string | undefined]> = {
+  const rejectedBy: Record<string, readonly [candidate: Candidate, reason: string | undefined]> = {
     'silence is held against the target': [aCandidate('a', { waitingSince: 0 }), 'NoVerdict'],
     'so is a gate that stays shut': [aCandidate('a', { delegate: [gated], waitingSince: 0 }), 'SchedulingGated'],
     'so is a delegate that was taken away': [aCandidate('a', { chaperon: [missing] }), 'DelegateGone'],
   };
-  for (const [sentence, [candidate, reason]] of Object.entries(refusals)) {
+  for (const [sentence, [candidate, reason]] of Object.entries(rejectedBy)) {
     it(sentence, () => {
       const step = planPlacement(state([candidate]), NOW);
-      assert.equal(step.kind === 'delete-candidate' ? step.refusal?.reason : step.kind, reason);
+      assert.equal(step.kind === 'delete-candidate' ? step.rejection?.reason : step.kind, reason);
     });
   }
 
   it('holds nothing against a target whose candidate is one too many', () => {
     const step = planPlacement(state([aCandidate('a', { delegate: [scheduled()] }), aCandidate('b')]), NOW);
-    assert.equal(step.kind === 'delete-candidate' && step.refusal, undefined);
+    assert.equal(step.kind === 'delete-candidate' && step.rejection, undefined);
   });
 });
 

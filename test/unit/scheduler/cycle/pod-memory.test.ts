@@ -5,47 +5,47 @@ import { PodMemory } from '../../../../scheduler/cycle/pod-memory.ts';
 
 const NO = { reason: 'Unschedulable', message: 'full' };
 
-describe('refusals', () => {
+describe('rejections', () => {
   it('hold until their end and not longer', () => {
     const memory = new PodMemory('uid');
-    memory.refuse('a', NO, 100);
-    assert.deepEqual([...memory.refusals(99).byTarget.keys()], ['a']);
-    assert.deepEqual([...memory.refusals(100).byTarget.keys()], []);
+    memory.noteRejection('a', NO, 100);
+    assert.deepEqual([...memory.rejections(99).byTarget.keys()], ['a']);
+    assert.deepEqual([...memory.rejections(100).byTarget.keys()], []);
   });
 
   it('say when the first of them ends', () => {
     const memory = new PodMemory('uid');
-    assert.equal(memory.refusals(0).nextEnd, undefined);
-    memory.refuse('a', NO, 300);
-    memory.refuse('b', NO, 200);
-    assert.equal(memory.refusals(0).nextEnd, 200);
-    assert.equal(memory.refusals(200).nextEnd, 300);
-    assert.equal(memory.refusals(300).nextEnd, undefined);
+    assert.equal(memory.rejections(0).nextEnd, undefined);
+    memory.noteRejection('a', NO, 300);
+    memory.noteRejection('b', NO, 200);
+    assert.equal(memory.rejections(0).nextEnd, 200);
+    assert.equal(memory.rejections(200).nextEnd, 300);
+    assert.equal(memory.rejections(300).nextEnd, undefined);
   });
 
   it('carry reason and message', () => {
     const memory = new PodMemory('uid');
-    memory.refuse('a', NO, 100);
-    const { reason, message } = memory.refusals(0).byTarget.get('a') ?? {};
+    memory.noteRejection('a', NO, 100);
+    const { reason, message } = memory.rejections(0).byTarget.get('a') ?? {};
     assert.deepEqual({ reason, message }, NO);
   });
 
   it('of the same target give way to the latest', () => {
     const memory = new PodMemory('uid');
-    memory.refuse('a', NO, 100);
-    memory.refuse('a', { reason: 'Forbidden', message: 'quota' }, 50);
-    assert.equal(memory.refusals(0).byTarget.get('a')?.reason, 'Forbidden');
-    assert.equal(memory.refusals(0).nextEnd, 50);
+    memory.noteRejection('a', NO, 100);
+    memory.noteRejection('a', { reason: 'Forbidden', message: 'quota' }, 50);
+    assert.equal(memory.rejections(0).byTarget.get('a')?.reason, 'Forbidden');
+    assert.equal(memory.rejections(0).nextEnd, 50);
   });
 
   it('are those that end later, and the next end is the first of theirs', () => {
-    const refusal = fc.record({ target: fc.constantFrom('a', 'b', 'c', 'd'), until: fc.nat(100) });
+    const rejection = fc.record({ target: fc.constantFrom('a', 'b', 'c', 'd'), until: fc.nat(100) });
     fc.assert(
-      fc.property(fc.uniqueArray(refusal, { selector: ({ target }) => target }), fc.nat(100), (refusals, now) => {
+      fc.property(fc.uniqueArray(rejection, { selector: ({ target }) => target }), fc.nat(100), (rejections, now) => {
         const memory = new PodMemory('uid');
-        for (const { target, until } of refusals) memory.refuse(target, NO, until);
-        const holding = refusals.filter(({ until }) => until > now);
-        const { byTarget, nextEnd } = memory.refusals(now);
+        for (const { target, until } of rejections) memory.noteRejection(target, NO, until);
+        const holding = rejections.filter(({ until }) => until > now);
+        const { byTarget, nextEnd } = memory.rejections(now);
         assert.deepEqual([...byTarget.keys()].toSorted(), holding.map(({ target }) => target).toSorted());
         assert.equal(nextEnd, holding.length === 0 ? undefined : Math.min(...holding.map(({ until }) => until)));
       }),

@@ -73,9 +73,10 @@ describe('a pod that fits no target', () => {
     assert.equal(await later(FIVE_MINUTES_MS), 3);
   });
 
-  it('is decided as soon as its outcome changes by itself, such as when a refusal ends', async (t) => {
+  it('is decided as soon as its outcome changes by itself, such as when a rejection ends', async (t) => {
     const { state, pod, begin, later } = await aWorld(t, '16');
-    state.memoryOf(pod.uid).refuse(TARGET.key, { reason: 'Conflict', message: 'a quota' }, performance.now() + 5_000);
+    const until = performance.now() + 5_000;
+    state.memoryOf(pod.uid).noteRejection(TARGET.key, { reason: 'Conflict', message: 'a quota' }, until);
     assert.equal(await begin(), 1);
     assert.equal(await later(5_000), 2);
   });

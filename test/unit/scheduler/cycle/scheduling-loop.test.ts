@@ -8,7 +8,7 @@ import { ApiError, UnreachableError } from '../../../../kubernetes/flow/api-erro
 import { METRICS } from '../../../../process/metrics.ts';
 import { inPhase, named, terminating, withFinalizers, withMetadata, withSpec } from '../../../support/builders.ts';
 import {
-  aPodOf, before, FORBIDDEN, gated, homesOf, REFUSED, SCHEDULED, sent, writesOf,
+  aPodOf, before, FORBIDDEN, gated, homesOf, REJECTED, SCHEDULED, sent, writesOf,
 } from '../../../support/scheduled-pods.ts';
 import { aSchedulingWorld, type SchedulingWorld, type ToldTarget } from '../../../support/scheduling-world.ts';
 
@@ -56,7 +56,7 @@ describe('a new pod', () => {
 describe('a target that does not take a pod', () => {
   it('gets its candidate back after a no of its scheduler, and the next one is asked', async (t) => {
     const { world, a, b } = await sent(t);
-    a.say('u', REFUSED);
+    a.say('u', REJECTED);
     await world.settled();
     assert.deepEqual([a.holds, b.asked], [[], ['u']]);
     b.say('u', SCHEDULED);
@@ -65,9 +65,9 @@ describe('a target that does not take a pod', () => {
   });
   it('is asked again five seconds later when nobody else has taken it', async (t) => {
     const { world, a, b } = await sent(t);
-    a.say('u', REFUSED);
+    a.say('u', REJECTED);
     await world.settled();
-    b.say('u', REFUSED);
+    b.say('u', REJECTED);
     await world.settled();
     assert.match(writesOf(world)[0] ?? '',
       /ClusterTarget\/a: Unschedulable: 0\/3 nodes.*ClusterTarget\/b: Unschedulable/);
@@ -244,7 +244,7 @@ describe('what is measured', () => {
     const first = await refused();
     const { world, a, b } = await sent(t);
     b.onCreate = FORBIDDEN;
-    a.say('u', REFUSED);
+    a.say('u', REJECTED);
     await world.settled();
     assert.equal(await refused() - first, 2);
   });
@@ -289,7 +289,7 @@ describe('laws of the loop', () => {
     return world.settled();
   };
   const ACTS: Record<Act['kind'], Perform> = {
-    'scheduled': saying(SCHEDULED), 'refused': saying(REFUSED),
+    'scheduled': saying(SCHEDULED), 'refused': saying(REJECTED),
     'lose': (world, { target }) => world.changed(target, { isReady: false }),
     'return': (world, { target }) => world.changed(target, { isReady: true }),
     'pass': (world) => world.pass(11_000),

@@ -1,5 +1,5 @@
-// What is chosen for one pod, and the object that is sent: requests of all containers, overrides, fences, refusals that
-// end, tiers that open, and what is reserved. The loop around it is tested in scheduling-loop.test.ts.
+// What is chosen for one pod, and the object that is sent: requests of all containers, overrides, fences, rejections
+// that end, tiers that open, and what is reserved. The loop around it is tested in scheduling-loop.test.ts.
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import {
@@ -19,7 +19,7 @@ import { aBook, aClusterPolicy } from '../../../support/placement.ts';
 import { ToldInformer } from '../../../support/scheduling-world.ts';
 
 const NOW = 50_000;
-const REFUSAL = { reason: 'Conflict', message: 'a quota' };
+const REJECTION = { reason: 'Conflict', message: 'a quota' };
 const owned = withMetadata(
   { ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'r', uid: 'r', controller: true }] },
 );
@@ -173,25 +173,25 @@ describe('the target of a pod', () => {
 
 describe('a pod that fits no target', () => {
   const outcome = (choice: Choice) => (choice.kind === 'none' ? [choice.dependsOnPods, choice.retryMs] : choice.kind);
-  it('is tried again when its first refusal ends', (t) => {
+  it('is tried again when its first rejection ends', (t) => {
     const { state, put, choose } = aWorld(t, { a: { cpu: '4' }, b: { cpu: '4' } });
     const proxy = put();
-    state.memoryOf(proxy.uid).refuse('ClusterTarget/a', REFUSAL, NOW + 9_000);
-    state.memoryOf(proxy.uid).refuse('ClusterTarget/b', REFUSAL, NOW + 4_000);
+    state.memoryOf(proxy.uid).noteRejection('ClusterTarget/a', REJECTION, NOW + 9_000);
+    state.memoryOf(proxy.uid).noteRejection('ClusterTarget/b', REJECTION, NOW + 4_000);
     assert.deepEqual(outcome(choose(proxy)), [false, 4_000]);
   });
   it('is not tried again by itself where nothing ends', (t) => {
     const { put, choose } = aWorld(t, { a: { cpu: '1' } });
     assert.deepEqual(outcome(choose(put(withRequests({ cpu: '9' })))), [false, undefined]);
   });
-  it('is tried again when the next tier opens, or a refusal ends before', (t) => {
+  it('is tried again when the next tier opens, or a rejection ends before', (t) => {
     const tiers = [{ targets: { matchLabels: { tier: 'own' } }, waitSeconds: 100 }, { targets: {} }];
     const { state, put, choose } = aWorld(t, { a: { cpu: '4' } }, { tiers });
     const proxy = put(withMetadata({ creationTimestamp: new Date(Date.now()).toISOString() }));
     const [dependsOnPods, ms] = outcome(choose(proxy)) as [boolean, number];
     assert.equal(dependsOnPods, true);
     assert.ok(ms > 95_000 && ms <= 101_000, `${ms}`);
-    state.memoryOf(proxy.uid).refuse('ClusterTarget/a', REFUSAL, NOW + 4_000);
+    state.memoryOf(proxy.uid).noteRejection('ClusterTarget/a', REJECTION, NOW + 4_000);
     assert.deepEqual(outcome(choose(proxy)), [true, 4_000]);
   });
   it('waits for pods to move where it is spread over them', (t) => {
@@ -218,7 +218,7 @@ describe('the object that is sent', () => {
     const pools = ['a', 'b'].map((name) => {
       const choice = choose(proxy);
       assert.ok(choice.kind === 'chosen' && choice.target === `ClusterTarget/${name}`);
-      state.memoryOf(proxy.uid).refuse(choice.target, REFUSAL, NOW + 4_000);
+      state.memoryOf(proxy.uid).noteRejection(choice.target, REJECTION, NOW + 4_000);
       return choice.chaperon.metadata.annotations?.['pool'];
     });
     assert.deepEqual(pools, ['eu', undefined]);
@@ -285,10 +285,10 @@ describe('pods of a group', () => {
     assert.deepEqual(members.map(choose).map(({ kind }) => kind), ['reserved', 'reserved', 'none']);
     assert.equal(state.views.ledger.size, 2);
   });
-  it('that one of them has been refused are tried again when that ends', (t) => {
+  it('that one of them has been rejected for are tried again when that ends', (t) => {
     const { state, put, choose } = aWorld(t, { a: { cpu: '64' } });
     const [first] = ['one', 'two'].map((name) => put(...member(name, 2)));
-    state.memoryOf('two').refuse('ClusterTarget/a', REFUSAL, NOW + 3_000);
+    state.memoryOf('two').noteRejection('ClusterTarget/a', REJECTION, NOW + 3_000);
     for (const attempt of ['decided', 'remembered']) {
       const choice = choose(first!);
       assert.deepEqual([attempt, choice.kind === 'none' && choice.retryMs], [attempt, 3_000]);

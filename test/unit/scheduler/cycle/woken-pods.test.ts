@@ -8,7 +8,7 @@ import {
   aPod, inNamespace, inPhase, labelled, named, onNode, terminating, withMetadata, withRequests, withSpec, withUid,
 } from '../../../support/builders.ts';
 import { aBook, aClusterPolicy } from '../../../support/placement.ts';
-import { aPodOf, FORBIDDEN, homesOf, REFUSED, ROOM, SCHEDULED, sent,
+import { aPodOf, FORBIDDEN, homesOf, REJECTED, ROOM, SCHEDULED, sent,
   writesOf } from '../../../support/scheduled-pods.ts';
 import { aSchedulingWorld, type SchedulingWorld, type ToldTarget } from '../../../support/scheduling-world.ts';
 
@@ -44,7 +44,7 @@ describe('the room of a candidate', () => {
   });
   it('is given back when it is taken back', async (t) => {
     const { world, a } = await sent(t);
-    a.say('u', REFUSED);
+    a.say('u', REJECTED);
     await world.settled();
     assert.deepEqual([freeCpu(world), freeCpu(world, 'b')], [64_000, 63_000]);
   });
@@ -107,11 +107,11 @@ describe('where a pod counts as placed', () => {
     const { world, a, b } = await sent(t);
     b.onCreate = new Error('never');
     await world.changed('b', { isReady: false });
-    a.say('u', REFUSED);
+    a.say('u', REJECTED);
     await world.settled();
     assert.equal(placeOf(world), undefined);
   });
-  it('is nowhere once its target has refused the create', async (t) => {
+  it('is nowhere once its target has rejected the create', async (t) => {
     const world = await aSchedulingWorld(t, ['a']);
     world.target('a').onCreate = FORBIDDEN;
     await world.put(aPodOf('u'));

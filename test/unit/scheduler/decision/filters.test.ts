@@ -10,11 +10,11 @@ import { toTargetCapacity } from '../../../../scheduler/snapshot/target-capacity
 import { aPlace, aPodWithConstraints, constrained, full, rulesOf, withTraits } from '../../../support/placement.ts';
 import { aTarget, frozen, unavailable, withNodes, withoutSummary, withRef } from '../../../support/builders.ts';
 
-const REFUSAL = { reason: 'Unschedulable', message: 'quota' };
+const REJECTION = { reason: 'Unschedulable', message: 'quota' };
 
-function aSmallPod(refusals: PodToSchedule['refusals'] = new Map()): PodToSchedule {
+function aSmallPod(rejectedBy: PodToSchedule['rejectedBy'] = new Map()): PodToSchedule {
   return frozen(
-    { namespace: 'team-a', requirements: { requests: parseResourceList({ cpu: '1', pods: '1' }).amounts }, refusals },
+    { namespace: 'team-a', requirements: { requests: parseResourceList({ cpu: '1', pods: '1' }).amounts }, rejectedBy },
   );
 }
 
@@ -32,18 +32,18 @@ describe('concerns', () => {
 });
 
 describe('FILTERS', () => {
-  const refused = aSmallPod(new Map([['ClusterTarget/c1', REFUSAL]]));
+  const refused = aSmallPod(new Map([['ClusterTarget/c1', REJECTION]]));
   const down = unavailable('Unreachable', 'no route');
   const cases: Record<string, readonly [pod: PodToSchedule, target: TargetSnapshot, reason: string | undefined]> = {
     'a target with room passes': [aSmallPod(), aTarget('c1'), undefined],
     'a target that cannot be reached says so': [aSmallPod(), aTarget('c1', down), 'Unreachable'],
     'a target that has told nothing says so': [aSmallPod(), aTarget('c1', withoutSummary()), 'NoSummary'],
     'a target that refused the pod lately is not asked': [refused, aTarget('c1'), 'Unschedulable'],
-    'a refusal by another target does not count': [refused, aTarget('c2'), undefined],
+    'a rejection by another target does not count': [refused, aTarget('c2'), undefined],
     'a target without a node that has room says so':
       [aSmallPod(), aTarget('c1', withNodes({ cpu: '500m', pods: '9' })), 'InsufficientResources'],
     'that it cannot be reached goes first': [refused, aTarget('c1', down, withoutSummary()), 'Unreachable'],
-    'its refusal goes before what its summary says': [refused, aTarget('c1', withNodes()), 'Unschedulable'],
+    'its rejection goes before what its summary says': [refused, aTarget('c1', withNodes()), 'Unschedulable'],
   };
   for (const [sentence, [pod, target, reason]] of Object.entries(cases)) {
     it(sentence, () => {
@@ -252,7 +252,7 @@ describe('filters over virtual nodes', () => {
     assert.deepEqual(names(bare), always);
     assert.deepEqual(names(aPodWithConstraints()), ['Available', 'VirtualNode', 'Taints', ...always.slice(1)]);
     assert.deepEqual(
-      names({ ...bare, refusals: new Map([['ClusterTarget/c', REFUSAL]]) }),
+      names({ ...bare, rejectedBy: new Map([['ClusterTarget/c', REJECTION]]) }),
       ['Available', 'Summary', 'NotRejected', 'Resources'],
     );
   });

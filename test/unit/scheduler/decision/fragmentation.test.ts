@@ -35,7 +35,7 @@ function targetOf(name: string, taken: readonly number[]): TargetSnapshot {
 function aPodOf(gpus: number): PodToSchedule {
   return {
     namespace: 'team-a', requirements: toRequirements(aPod(withRequests({ [GPU]: `${gpus}` })).spec),
-    refusals: new Map(),
+    rejectedBy: new Map(),
   };
 }
 

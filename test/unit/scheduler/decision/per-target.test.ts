@@ -10,7 +10,7 @@ import { aPlace, aPodWithConstraints, constrained, full, placed, rulesOf,
   withTraits } from '../../../support/placement.ts';
 
 const PLAIN: PodToSchedule =
-  { namespace: 'team-a', requirements: { requests: new Map(), nodeSelector: {} }, refusals: new Map() };
+  { namespace: 'team-a', requirements: { requests: new Map(), nodeSelector: {} }, rejectedBy: new Map() };
 
 describe('comparesTargets', () => {
   const spread = { maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule' };
@@ -86,7 +86,7 @@ describe('what is decided about a target by itself', () => {
       ...placement, location: { region: 'eu' },
       placed: [placed({ a: 1, b: inB }, antiAffinity === undefined ? {} : { antiAffinity })],
     }),
-    refusals: new Map(isRefused ? [['ClusterTarget/a', { reason: 'Conflict', message: 'm' }]] : []),
+    rejectedBy: new Map(isRefused ? [['ClusterTarget/a', { reason: 'Conflict', message: 'm' }]] : []),
   }));
 
   it('is the same whatever the other targets are', () => {

@@ -20,7 +20,7 @@ function aWorld(spec: PlacementPolicySpec = {}, change: Partial<PlacementWorld> 
 function wishesOf(world: PlacementWorld, proxy = aProxyRecord(labelled({ app: 'web' })), sourcePod = aPod()) {
   const pod = toPodToSchedule(
     { proxy, sourcePod, chaperon: aChaperon(), now: NOW }, world, [aPlace('a', { region: 'eu' }), aPlace('b')],
-    { refusals: new Map() },
+    { rejectedBy: new Map() },
   );
   return pod.placement!;
 }
@@ -155,7 +155,7 @@ describe('toPodToSchedule', () => {
     const interned: NodeRequirements[] = [];
     const intern = (requirements: NodeRequirements) => (interned.push(requirements), requirements);
     const pod = toPodToSchedule(
-      { proxy: aProxyRecord(), sourcePod: aPod(), chaperon, now: NOW }, aWorld(), [], { refusals: new Map(), intern },
+      { proxy: aProxyRecord(), sourcePod: aPod(), chaperon, now: NOW }, aWorld(), [], { rejectedBy: new Map(), intern },
     );
     assert.deepEqual([...pod.requirements.requests], [['cpu', 1_750], ['pods', 1]]);
     assert.deepEqual(pod.requirements.tolerations, [{ operator: 'Exists' }]);
@@ -168,7 +168,7 @@ describe('toPodToSchedule', () => {
     toPodToSchedule(
       { proxy: aProxyRecord(), sourcePod: aPod(), chaperon: aChaperon(), now: NOW },
       aWorld({ overrides: [{ targets: {}, patch }] }), [aPlace('a'), aPlace('b')],
-      { refusals: new Map(), intern: (requirements) => (interned.push(requirements), requirements) },
+      { rejectedBy: new Map(), intern: (requirements) => (interned.push(requirements), requirements) },
     );
     assert.deepEqual(interned.map(({ nodeSelector }) => nodeSelector), [{ pool: 'big' }, { pool: 'big' }, undefined]);
   });

@@ -11,9 +11,9 @@ import { toTargetCapacity, type TargetCapacity } from '../../../../scheduler/sna
 import { aTarget, frozen, unavailable, withNodes, withoutSummary, withRef } from '../../../support/builders.ts';
 import { aPlace, aPodWithConstraints, withTraits } from '../../../support/placement.ts';
 
-function aPodFor(requests: ResourceList, refusals: PodToSchedule['refusals'] = new Map()): PodToSchedule {
+function aPodFor(requests: ResourceList, rejectedBy: PodToSchedule['rejectedBy'] = new Map()): PodToSchedule {
   return frozen({
-    namespace: 'team-a', requirements: { requests: parseResourceList({ pods: '1', ...requests }).amounts }, refusals,
+    namespace: 'team-a', requirements: { requests: parseResourceList({ pods: '1', ...requests }).amounts }, rejectedBy,
   });
 }
 
@@ -224,11 +224,11 @@ describe('laws of scheduling', () => {
     );
   });
 
-  it('a refusal changes nothing but that its target is rejected, also where it would have been anyway', () => {
+  it('a rejection changes nothing but that its target is rejected, also where it would have been anyway', () => {
     fc.assert(
       fc.property(pod, targets, fc.constantFrom('a', 'b', 'c'), (pod, targets, name) => {
         const key = `ClusterTarget/${name}`;
-        const refusing = { ...pod, refusals: new Map([[key, { reason: 'Conflict', message: 'm' }]]) };
+        const refusing = { ...pod, rejectedBy: new Map([[key, { reason: 'Conflict', message: 'm' }]]) };
         const left = (one: PodToSchedule) =>
           evaluateTargets(one, targets).ranked.filter(({ target }) => target.key !== key).map(({ target }) =>
             target.key);

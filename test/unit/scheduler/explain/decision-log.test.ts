@@ -84,7 +84,7 @@ describe('replay', () => {
         { rules: rulesOf(policy), placed: [placed(byTarget)], waitedSeconds: cpu, weights: { cost: 1 } },
         { cpu: `${cpu}` },
       ),
-      refusals: new Map(cpu === 3 ? [['ClusterTarget/a', { reason: 'Unschedulable', message: 'm' }]] : []),
+      rejectedBy: new Map(cpu === 3 ? [['ClusterTarget/a', { reason: 'Unschedulable', message: 'm' }]] : []),
     }));
     const target = (name: string) => fc.tuple(fc.nat(8), fc.constantFrom('eu', 'us'), fc.nat(3))
       .map(([cpu, region, price]) => (

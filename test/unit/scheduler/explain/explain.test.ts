@@ -157,9 +157,9 @@ describe('explainPod', () => {
     assert.deepEqual([first?.afterScaleUp, first?.tier], [true, 0]);
     assert.deepEqual(first?.scores?.map(({ name, weight }) => [name, weight]), [['leastAllocated', 1], ['rtt', 2]]);
   });
-  it('shows a refusal that has not ended yet among the checks', () => {
-    const refusals = new Map([['ClusterTarget/a', { reason: 'Conflict', message: 'a quota' }]]);
-    const { targets: [first], chosen } = explainPod({ ...aPodWithConstraints(), refusals }, [aPlace('a')]);
+  it('shows a rejection that has not ended yet among the checks', () => {
+    const rejectedBy = new Map([['ClusterTarget/a', { reason: 'Conflict', message: 'a quota' }]]);
+    const { targets: [first], chosen } = explainPod({ ...aPodWithConstraints(), rejectedBy }, [aPlace('a')]);
     assert.equal(chosen, undefined);
     assert.deepEqual(first?.checks.filter(({ answer }) => answer === 'no'), [
       { filter: 'NotRejected', answer: 'no', reason: 'Conflict', message: 'a quota' },

@@ -36,7 +36,7 @@ const pod: fc.Arbitrary<PodToSchedule> = fc.record({
     rules: rulesOf({ spread: [{ topologyKey: 'topology.kubernetes.io/zone' }],
       require: { matchLabels: { region: 'r' } } }),
   }, { cpu: request }),
-  refusals: new Map(isRefused ? [['ClusterTarget/t0', { reason: 'Conflict', message: 'a quota' }]] : []),
+  rejectedBy: new Map(isRefused ? [['ClusterTarget/t0', { reason: 'Conflict', message: 'a quota' }]] : []),
 }));
 
 /** Everything that a decision says, without the objects that it was made on. */

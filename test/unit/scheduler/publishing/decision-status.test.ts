@@ -56,8 +56,8 @@ describe('the status of a ClusterDecision', () => {
   });
 
   it('has no clusters where none may be named', () => {
-    const refused = { kind: 'refused', reason: 'NamespaceNotOptedIn', message: 'label it' } as const;
-    assert.deepEqual(written(refused, { decisions: EU })?.decisions, []);
+    const denied = { kind: 'denied', reason: 'NamespaceNotOptedIn', message: 'label it' } as const;
+    assert.deepEqual(written(denied, { decisions: EU })?.decisions, []);
   });
 
   it('is written only when it differs', () => {

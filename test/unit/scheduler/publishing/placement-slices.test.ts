@@ -56,8 +56,8 @@ describe('a decision as PlacementDecisions', () => {
 
   it('is told when it has no clusters, and when none may be named', () => {
     assert.deepEqual(published([]).map(({ decisions }) => decisions), [[]]);
-    const refused = { kind: 'refused', reason: 'NamespaceNotOptedIn', message: 'label it' } as const;
-    assert.deepEqual(executed(published(['eu']), planSlices(DECISION, refused, published(['eu'])))
+    const denied = { kind: 'denied', reason: 'NamespaceNotOptedIn', message: 'label it' } as const;
+    assert.deepEqual(executed(published(['eu']), planSlices(DECISION, denied, published(['eu'])))
       .map(({ decisions }) => decisions), [[]]);
   });
 
