@@ -72,7 +72,7 @@ export class EntryChecks {
   async #check(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const [discovery = '', entry = ''] = key.split(SEPARATOR);
     const checked = this.#find(discovery, entry);
-    if (checked === undefined || isSettled(checked.verdict)) return DONE;
+    if (checked === undefined || isFinal(checked.verdict)) return DONE;
     const { tenants, userAgent, gateways, knownOf, changed } = this.#options;
     const { access, member } = checked;
     const verdict = await checkAccess(
@@ -91,7 +91,7 @@ export class EntryChecks {
   }
 }
 
-function isSettled({ kind }: AccessVerdict): boolean {
+function isFinal({ kind }: AccessVerdict): boolean {
   return kind === 'answered' || kind === 'refused';
 }
 

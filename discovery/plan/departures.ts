@@ -22,7 +22,7 @@ export interface DepartureFacts {
 /** What to do about one target. */
 export type Departure = { readonly target: KnownTarget } & (
   /** Gone for a moment only: look again after `ms`. */
-  | { readonly kind: 'settling'; readonly ms: number }
+  | { readonly kind: 'recheck'; readonly ms: number }
   /** No new pods from now on. */
   | { readonly kind: 'cordon' }
   /** It has no new pods; it is removed after `ms`. */
@@ -32,8 +32,11 @@ export type Departure = { readonly target: KnownTarget } & (
   | { readonly kind: 'held' }
 );
 
-/** So that a registry that is emptied within moments is seen as a whole, in ms. */
-export const SETTLE_MS = 3_000;
+/**
+ * How long an entry has been gone before its target is cordoned, in ms: a registry that is emptied within moments is
+ * seen as a whole.
+ */
+export const CORDON_DELAY_MS = 3_000;
 
 /** Decides about all of them. */
 export function planDepartures({ gone, total, rules, seenAt, now }: DepartureFacts): readonly Departure[] {
@@ -43,8 +46,8 @@ export function planDepartures({ gone, total, rules, seenAt, now }: DepartureFac
   return gone.map((target): Departure => {
     if (isMass && !confirmed.has(target.name)) return { target, kind: 'held' };
     if (target.leftAt === undefined) {
-      const ms = (seenAt.get(target.name) ?? now) + SETTLE_MS - now;
-      return ms > 0 ? { target, kind: 'settling', ms } : { target, kind: 'cordon' };
+      const ms = (seenAt.get(target.name) ?? now) + CORDON_DELAY_MS - now;
+      return ms > 0 ? { target, kind: 'recheck', ms } : { target, kind: 'cordon' };
     }
     const ms = Date.parse(target.leftAt) + (rules.afterSeconds ?? DEFAULT_REMOVAL_SECONDS) * 1_000 - now;
     return ms > 0 ? { target, kind: 'waiting', ms } : { target, kind: 'remove' };

@@ -100,7 +100,7 @@ export class CandidateDeadlines {
   }
 
   /** The target has no candidate of the pod, deletes it by itself, or must not stop it any more. */
-  settle(place: string, uid: string): void {
+  remove(place: string, uid: string): void {
     this.#places.get(place)?.open.delete(uid);
   }
 

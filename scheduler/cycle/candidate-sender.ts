@@ -88,7 +88,7 @@ export class CandidateSender {
   ): ReconcileResult {
     const memory = this.#state.memoryOf(proxy.uid);
     memory.pendingCreate = undefined;
-    this.#confirmations.deadlines.settle(placeOf(key, proxy), proxy.uid);
+    this.#confirmations.deadlines.remove(placeOf(key, proxy), proxy.uid);
     memory.noteRejection(key, rejection, performance.now() + ms);
     observeRejection(key);
     this.#state.candidateGone(memory, key);
@@ -115,7 +115,7 @@ export class CandidateSender {
       }
     }
     // it is being deleted, so its target need not stop it
-    this.#confirmations.deadlines.settle(placeOf(target, proxy), proxy.uid);
+    this.#confirmations.deadlines.remove(placeOf(target, proxy), proxy.uid);
   }
 
   /** Afterwards nobody can know when the target has stopped it; the watch enqueues the pod again. */
@@ -125,7 +125,7 @@ export class CandidateSender {
     const client = this.#clientOf(target);
     if (client === undefined) return;
     await executePlan(client, plan, signal).catch(unless(isNotFound));
-    this.#confirmations.deadlines.settle(placeOf(target, proxy), proxy.uid);
+    this.#confirmations.deadlines.remove(placeOf(target, proxy), proxy.uid);
   }
 
   #clientOf(target: string): ClusterClient | undefined {

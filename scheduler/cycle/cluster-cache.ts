@@ -227,7 +227,7 @@ export class ClusterCache {
   }
 
   #gone(proxy: ProxyPod, memory: PodMemory, target: string): void {
-    if (memory.pendingCreate?.target !== target) this.deadlines?.settle(placeOf(target, proxy), proxy.uid);
+    if (memory.pendingCreate?.target !== target) this.deadlines?.remove(placeOf(target, proxy), proxy.uid);
     this.candidateGone(memory, target);
   }
 
@@ -284,7 +284,7 @@ export class ClusterCache {
     this.places.forget(proxy);
     this.views.releaseEverywhere(proxy.uid);
     for (const target of this.#memories.get(proxy.uid)?.targets ?? []) {
-      this.deadlines?.settle(placeOf(target, proxy), proxy.uid);
+      this.deadlines?.remove(placeOf(target, proxy), proxy.uid);
     }
     this.#memories.delete(proxy.uid);
     this.#inherited.delete(proxy.uid);

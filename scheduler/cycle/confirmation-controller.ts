@@ -143,7 +143,7 @@ export class Confirmations {
   /** Whether all abandoned candidates are gone. */
   async #isClear(place: string, { client, namespace }: Where, signal: AbortSignal): Promise<boolean> {
     for (const [uid, key] of this.deadlines.abandoned(place)) {
-      if (await isGone(client, { namespace, key, uid }, signal)) this.deadlines.settle(place, uid);
+      if (await isGone(client, { namespace, key, uid }, signal)) this.deadlines.remove(place, uid);
     }
     return this.deadlines.abandoned(place).length === 0;
   }

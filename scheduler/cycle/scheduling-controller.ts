@@ -123,7 +123,7 @@ class Scheduling {
   async #step(proxy: ProxyPod, memory: PodMemory, signal: AbortSignal): Promise<ReconcileResult> {
     const now = performance.now();
     const candidates = this.state.gatherCandidates(proxy, memory, now);
-    await this.#settlePendingCreate(proxy, memory, signal);
+    await this.#resolvePendingCreate(proxy, memory, signal);
     const step = planPlacement(this.#gather(proxy, memory, candidates), now);
     switch (step.kind) {
       case 'no-change':
@@ -198,7 +198,7 @@ class Scheduling {
    * Determines the outcome of a create that is not observed: repeats it when no answer came, treats it as gone when the
    * cache is past it.
    */
-  async #settlePendingCreate(proxy: ProxyPod, memory: PodMemory, signal: AbortSignal): Promise<void> {
+  async #resolvePendingCreate(proxy: ProxyPod, memory: PodMemory, signal: AbortSignal): Promise<void> {
     const pending = memory.pendingCreate;
     if (pending === undefined) return;
     const target = this.#options.targets.get(pending.target);

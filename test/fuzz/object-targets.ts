@@ -57,8 +57,8 @@ const admissionReviews: FuzzTarget = {
   run(input) {
     const parsed = parseReview(input.toString('utf8'));
     if (parsed.kind === 'invalid') return;
-    const uid = parsed.kind === 'settled' ? parsed.uid : parsed.request.uid;
-    const admission = parsed.kind === 'settled' ? parsed.admission : admitOrFail(parsed.request.object as Pod);
+    const uid = parsed.kind === 'answered' ? parsed.uid : parsed.request.uid;
+    const admission = parsed.kind === 'answered' ? parsed.admission : admitOrFail(parsed.request.object as Pod);
     const answer = JSON.parse(
       printReview(admission === undefined ? answerFailure(parsed.apiVersion, uid) : answerReview(
         parsed.apiVersion, uid, admission,

@@ -19,9 +19,9 @@ import {
   createPod, ELECTED_NAMESPACE, startWebhookWorld, untilAdmitting, type RunningWebhook, type WebhookWorld,
 } from '../support/webhook-world.ts';
 
-const USUAL: PathTimes = { settle: 60_000, spread: 3_000, overlap: 60_000, renew: 3_600_000 };
+const USUAL: PathTimes = { rollout: 60_000, spread: 3_000, overlap: 60_000, renew: 3_600_000 };
 /** An hour in seconds. */
-const SHORT: PathTimes = { settle: 500, spread: 300, overlap: 1_500, renew: 2_500 };
+const SHORT: PathTimes = { rollout: 500, spread: 300, overlap: 1_500, renew: 2_500 };
 const PLAIN = '/mutate--v1-pod';
 
 let world: WebhookWorld;

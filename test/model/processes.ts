@@ -90,7 +90,7 @@ function place(
   if (memory.bindSent) return NOTHING;
   giveUpLost(world, proxy, memory, plans);
   const candidates = gather(world, proxy, memory);
-  settlePending(world, memory);
+  resolvePending(world, memory);
   if (memory.pending?.kind === 'unconfirmed') return one(creation(world, pod, memory.pending.target, plans));
   const unheard = unheardOf(world, proxy);
   const step = plans.planPlacement(
@@ -235,7 +235,7 @@ function childOf<C extends { readonly parentUid: string }>({ uid }: ProxyPod, ch
   return child?.parentUid === uid ? child : undefined;
 }
 
-function settlePending({ source }: World, memory: Memory): void {
+function resolvePending({ source }: World, memory: Memory): void {
   const { pending } = memory;
   if (pending?.kind !== 'created' || source.links[pending.target]!.chaperons.version < pending.version) return;
   memory.pending = null;

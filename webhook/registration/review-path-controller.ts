@@ -25,7 +25,7 @@ const TYPES: readonly ResourceType<WebhookConfiguration>[] =
 const KEY = 'path';
 const MIN_WAIT_MS = 100;
 
-const TIMES: PathTimes = { settle: 60_000, spread: 3_000, overlap: 60_000, renew: 3_600_000 };
+const TIMES: PathTimes = { rollout: 60_000, spread: 3_000, overlap: 60_000, renew: 3_600_000 };
 
 /** Dependencies of the controller. */
 export interface ReviewPathOptions {

@@ -127,7 +127,7 @@ function withPath({ url }: ClientConfig, path: string): NewAddress['clientConfig
 /** Times in ms. */
 export interface PathTimes {
   /** A new replica leaves plain paths alone for this long: during a rollout, older replicas may know no other. */
-  readonly settle: number;
+  readonly rollout: number;
   /** All replicas know a segment this long before API servers use it. */
   readonly spread: number;
   /** A path is accepted for this long after the last configuration named it: API servers may see the change later. */
@@ -148,9 +148,9 @@ export function isSegmentDue(
 
 /** When a segment may be written into a configuration, in ms since the epoch. */
 export function writableAt(
-  configuration: WebhookConfiguration, { since }: StoredSegment, { settle, spread }: PathTimes, startedAt: number,
+  configuration: WebhookConfiguration, { since }: StoredSegment, { rollout, spread }: PathTimes, startedAt: number,
 ): number {
   const named = namedSegments(configuration);
   if (named.length === 0) return 0; // no path is in use yet
-  return Math.max(since + spread, named.includes(PLAIN) ? startedAt + settle : 0);
+  return Math.max(since + spread, named.includes(PLAIN) ? startedAt + rollout : 0);
 }

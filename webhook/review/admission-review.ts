@@ -36,7 +36,7 @@ export interface AnsweredReview {
 /** A parsed body: a request about an object, one with a fixed response, or not a review. */
 export type ParsedReview =
   | { readonly kind: 'review'; readonly apiVersion: string; readonly request: AdmissionRequest }
-  | { readonly kind: 'settled'; readonly apiVersion: string; readonly uid: string; readonly admission: Admission }
+  | { readonly kind: 'answered'; readonly apiVersion: string; readonly uid: string; readonly admission: Admission }
   | { readonly kind: 'invalid'; readonly message: string };
 
 /** Limits for pods, and for other objects with a spec. */
@@ -63,9 +63,9 @@ function readFrame(body: string, parts: readonly string[]): ParsedReview {
       message: `the body is not an AdmissionReview of ${[...API_VERSIONS].join(' or ')} with a request and its uid`,
     };
   }
-  const admission = settle(request, parts);
+  const admission = answerFromEnvelope(request, parts);
   if (admission !== undefined) {
-    return { kind: 'settled', apiVersion: String(apiVersion), uid: request['uid'], admission };
+    return { kind: 'answered', apiVersion: String(apiVersion), uid: request['uid'], admission };
   }
   return { kind: 'review', apiVersion: String(apiVersion), request: request as unknown as AdmissionRequest };
 }
@@ -75,13 +75,15 @@ function tooMuch(body: string, excess: string): ParsedReview {
   const frame = frameOf(body);
   if (frame === undefined) return { kind: 'invalid', message: `the body ${excess}` };
   return {
-    kind: 'settled', ...frame,
+    kind: 'answered', ...frame,
     admission: deny('TooManyValues', `the object ${excess}: move its data into a ConfigMap or Secret`),
   };
 }
 
 /** The response that follows from the envelope alone. */
-function settle(request: Readonly<Record<string, unknown>>, parts: readonly string[]): Admission | undefined {
+function answerFromEnvelope(
+  request: Readonly<Record<string, unknown>>, parts: readonly string[],
+): Admission | undefined {
   if (request['operation'] === 'DELETE' || request['operation'] === 'CONNECT') return { kind: 'pass' };
   const object = asObject(request['object']);
   if (parts.every((part) => asObject(object?.[part]) !== undefined)) return undefined;

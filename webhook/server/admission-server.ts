@@ -216,7 +216,7 @@ class Admissions implements AdmissionServer {
       metrics.turnedAway('no-review');
       return reply.code(400).send({ message: parsed.message });
     }
-    const answer = parsed.kind === 'settled'
+    const answer = parsed.kind === 'answered'
       ? answerReview(parsed.apiVersion, parsed.uid, parsed.admission)
       : this.#answer(parsed.apiVersion, parsed.request, (asked) => decide(asked, { writesManifest }));
     metrics.answered(answer.response, (performance.now() - startedAt) / 1_000);

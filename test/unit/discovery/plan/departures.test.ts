@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { RemovalRules } from '../../../../api/registry/target-discovery.ts';
-import { planDepartures, SETTLE_MS } from '../../../../discovery/plan/departures.ts';
+import { planDepartures, CORDON_DELAY_MS } from '../../../../discovery/plan/departures.ts';
 import type { KnownTarget } from '../../../../discovery/plan/known-target.ts';
 
 const NOW = Date.parse('2026-11-25T12:00:00Z');
@@ -10,7 +10,7 @@ const target = (name: string, leftSeconds?: number): KnownTarget => ({
   name, uid: `uid-${name}`, terminating: false,
   ...(leftSeconds !== undefined && { leftAt: new Date(NOW - leftSeconds * 1_000).toISOString() }),
 });
-const settled = (gone: readonly KnownTarget[]) => new Map(gone.map(({ name }) => [name, NOW - SETTLE_MS]));
+const settled = (gone: readonly KnownTarget[]) => new Map(gone.map(({ name }) => [name, NOW - CORDON_DELAY_MS]));
 
 function plan(gone: readonly KnownTarget[], total: number, rules: RemovalRules = {}, seenAt = settled(gone)): string {
   return planDepartures({ gone, total, rules, seenAt, now: NOW })
@@ -19,7 +19,7 @@ function plan(gone: readonly KnownTarget[], total: number, rules: RemovalRules =
 
 describe('a cluster that has left its registry', () => {
   const rows: readonly (readonly [string, string, string])[] = [
-    ['is looked at again first', plan([target('a')], 10, {}, new Map()), `a settling ${SETTLE_MS}`],
+    ['is looked at again first', plan([target('a')], 10, {}, new Map()), `a recheck ${CORDON_DELAY_MS}`],
     ['gets no new pods then', plan([target('a')], 10), 'a cordon'],
     ['waits for ten minutes', plan([target('a', 100)], 10), 'a waiting 500000'],
     ['is removed then', plan([target('a', 600)], 10), 'a remove'],

@@ -5,7 +5,7 @@ import type { AccessVerdict } from '../../../../discovery/access/access-verdict.
 import { UNCHECKED } from '../../../../discovery/access/access-verdict.ts';
 import type { RegisteredAccess, RegisteredCluster } from '../../../../discovery/entry/registered-cluster.ts';
 import type { RegistryReading } from '../../../../discovery/entry/registry-reading.ts';
-import { SETTLE_MS } from '../../../../discovery/plan/departures.ts';
+import { CORDON_DELAY_MS } from '../../../../discovery/plan/departures.ts';
 import { toDiscoveryStatus } from '../../../../discovery/plan/discovery-status.ts';
 import { isTried } from '../../../../discovery/plan/place-entries.ts';
 import { toKnownTarget, type KnownTarget } from '../../../../discovery/plan/known-target.ts';
@@ -39,7 +39,7 @@ function facts(world: World): DiscoveryFacts {
     reading: world.reading ?? { kind: 'read', clusters, isComplete: true },
     verdictOf: (entry) => verdicts[entry.replace('Secret argocd/', '')] ?? UNCHECKED,
     targets, kubeconfigOf: (name) => kubeconfigs[name], ownClusterId: 'own', namespace: NAMESPACE, now: NOW,
-    seenAt: world.seenAt ?? new Map(targets.map(({ name }) => [name, NOW - SETTLE_MS])),
+    seenAt: world.seenAt ?? new Map(targets.map(({ name }) => [name, NOW - CORDON_DELAY_MS])),
   };
 }
 

@@ -62,7 +62,7 @@ describe('deadlines of candidates', () => {
     assert.deepEqual([deadlines.abandoned('p'), deadlines.goneAt('p', 'a'), deadlines.begin('p', pod('b'), CLOCK, 0)], [
       [['a', 'n/a']], undefined, undefined,
     ]);
-    deadlines.settle('p', 'a');
+    deadlines.remove('p', 'a');
     sent('b');
   });
 
@@ -82,7 +82,7 @@ describe('deadlines of candidates', () => {
     const [first, second] = [sent('a'), sent('b', 500)];
     deadlines.bound('p', 'b', second);
     assert.ok((deadlines.due('p') ?? 0) <= first);
-    deadlines.settle('p', 'a');
+    deadlines.remove('p', 'a');
     assert.ok((deadlines.due('p') ?? 0) > second);
   });
   it('what is sent while a confirmation is on its way is later than it, whether it is done or not', () => {
@@ -106,7 +106,7 @@ describe('deadlines of candidates', () => {
   it('law: whatever happens, nobody is confirmed but those that are bound or settled, and all of those come to be',
     () => {
     const acts =
-      fc.array(fc.tuple(fc.constantFrom('send', 'bind', 'settle', 'abandon', 'tell'), fc.nat(5)), { maxLength: 60 });
+      fc.array(fc.tuple(fc.constantFrom('send', 'bind', 'remove', 'abandon', 'tell'), fc.nat(5)), { maxLength: 60 });
     fc.assert(fc.property(acts, (all) => {
       const ledger = new CandidateDeadlines();
       ledger.recordAnnounced('p', 0);
@@ -123,7 +123,7 @@ describe('deadlines of candidates', () => {
         if (act === 'send') open.set(uid, before);
         else if (act === 'abandon') ledger.abandon('p', uid);
         else open.delete(uid);
-        if (act === 'settle') ledger.settle('p', uid);
+        if (act === 'remove') ledger.remove('p', uid);
         if (act === 'bind') {
           ledger.bound('p', uid, before);
           bound.set(uid, before);

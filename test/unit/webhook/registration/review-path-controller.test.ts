@@ -21,7 +21,7 @@ const PODS = 'pods.isthmus.multicluster.admiralty.io';
 const TARGETS = 'targets.isthmus.multicluster.admiralty.io';
 const [OURS, OLD] = ['a'.repeat(48), 'b'.repeat(48)];
 const NOW = Date.parse('2026-01-01T12:00:00Z');
-const AT_ONCE: PathTimes = { settle: 0, spread: 0, overlap: 60_000, renew: 3_600_000 };
+const AT_ONCE: PathTimes = { rollout: 0, spread: 0, overlap: 60_000, renew: 3_600_000 };
 
 const plainOf = (name: string): string => WEBHOOK_PATHS[name] ?? '';
 const withClient = (name: string, clientConfig: object): KubernetesObject =>

@@ -15,7 +15,7 @@ import { webPath } from '../../../support/web-addresses.ts';
 
 const [OURS, OLD] = ['a'.repeat(48), 'b'.repeat(48)];
 const PODS = 'pods.isthmus.multicluster.admiralty.io';
-const TIMES: PathTimes = { settle: 60_000, spread: 3_000, overlap: 60_000, renew: 3_600_000 };
+const TIMES: PathTimes = { rollout: 60_000, spread: 3_000, overlap: 60_000, renew: 3_600_000 };
 const byService = (path?: string): WebhookConfiguration => ({
   metadata: { name: 'isthmus' },
   webhooks: [{

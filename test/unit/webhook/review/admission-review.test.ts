@@ -50,7 +50,7 @@ describe('parseReview', () => {
       const review = parseReview(body);
       const { request } = JSON.parse(body) as { request: unknown };
       if (review.kind === 'review') assert.deepEqual(review.request, request);
-      else assert.equal(review.kind, 'settled');
+      else assert.equal(review.kind, 'answered');
     }), { numRuns: 300 });
   });
 
@@ -67,11 +67,11 @@ describe('parseReview', () => {
   it('refuses an object that is none, under its uid, and lets a deletion pass', () => {
     for (const object of [null, 'x', [], {}, { metadata: {} }, { metadata: null, spec: {} }]) {
       const review = parsed(reviewOf(object));
-      assert.ok(review.kind === 'settled' && review.admission.kind === 'deny');
+      assert.ok(review.kind === 'answered' && review.admission.kind === 'deny');
       assert.equal(review.uid, 'review-uid');
     }
     const deletion = parsed(reviewOf(null, { operation: 'DELETE' }));
-    assert.ok(deletion.kind === 'settled' && deletion.admission.kind === 'pass');
+    assert.ok(deletion.kind === 'answered' && deletion.admission.kind === 'pass');
   });
 });
 

@@ -47,7 +47,7 @@ describe('a review with too much', () => {
     const text = JSON.stringify(reviewOf(annotations(MAX_VALUES)));
     const parsed = parseReview(`${text.slice(0, -1)}nonsense`);
     assert.deepEqual(parsed, {
-      kind: 'settled', apiVersion: 'admission.k8s.io/v1', uid: 'review-uid',
+      kind: 'answered', apiVersion: 'admission.k8s.io/v1', uid: 'review-uid',
       admission: {
         kind: 'deny', reason: 'TooManyValues',
         message: 'the object has more than 50000 values: move its data into a ConfigMap or Secret',

@@ -91,7 +91,7 @@ describe('objects of other kinds are judged alike when they are made and changed
 describe('a review around an object that is not there', () => {
   const settled = (object: unknown, request: object, parts?: readonly string[]): string => {
     const parsed = parseReview(JSON.stringify(reviewOf(object, request)), parts);
-    return parsed.kind === 'settled' ? reasonOf(parsed.admission) : parsed.kind;
+    return parsed.kind === 'answered' ? reasonOf(parsed.admission) : parsed.kind;
   };
   const rows: Readonly<Record<string, readonly [object: unknown, request: object, outcome: string]>> = {
     'of a DELETE passes': [null, { operation: 'DELETE', oldObject: ELECTED }, 'pass'],
