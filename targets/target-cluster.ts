@@ -17,7 +17,7 @@ import type { TargetEnvironment, TargetListener } from './target-environment.ts'
 import { readClusterId } from '../kubernetes/client/cluster-id.ts';
 import { TargetSession } from './target-session.ts';
 import {
-  followKubeconfig, kubeconfigPlace, readTargetConnection, type KubeconfigContent, type KubeconfigPlace,
+  followKubeconfig, kubeconfigSecretRef, readTargetConnection, type KubeconfigContent, type KubeconfigSecretRef,
 } from './access/target-kubeconfig.ts';
 import { TenantRules } from './access/tenant-rules.ts';
 
@@ -165,14 +165,15 @@ export class TargetCluster {
   }
 
   #followSecret(spec: TargetSpec): void {
-    const place = kubeconfigPlace(this.ref, spec, this.#environment.installNamespace);
-    if (place === undefined) return this.#fail('InvalidSpec', 'set spec.kubeconfigSecret.name, or spec.self: true');
+    const secretRef = kubeconfigSecretRef(this.ref, spec, this.#environment.installNamespace);
+    if (secretRef === undefined) return this.#fail('InvalidSpec', 'set spec.kubeconfigSecret.name, or spec.self: true');
     const watch = new AbortController();
     this.#secretWatch = watch;
-    followKubeconfig(this.#environment, place, (content) => this.#useKubeconfig(content, place, spec), watch.signal);
+    const changed = (content: KubeconfigContent): void => this.#useKubeconfig(content, secretRef, spec);
+    followKubeconfig(this.#environment, secretRef, changed, watch.signal);
   }
 
-  #useKubeconfig(content: KubeconfigContent, place: KubeconfigPlace, { gateway }: TargetSpec): void {
+  #useKubeconfig(content: KubeconfigContent, secretRef: KubeconfigSecretRef, { gateway }: TargetSpec): void {
     if (content.kind === 'missing') {
       this.#kubeconfig = undefined;
       return this.#fail(content.reason, content.message);
@@ -182,9 +183,9 @@ export class TargetCluster {
     this.#problem = CONNECTING;
     void this.#open(async () => {
       const { tenants = NO_TENANT_RULES, gateways: endpoints = [], access } = this.#environment;
-      const connection = await readTargetConnection(content.data, place, { gateway, endpoints, access });
+      const connection = await readTargetConnection(content.data, secretRef, { gateway, endpoints, access });
       if (this.#isTenants) return tenants.confine(connection);
-      return place.author === 'registry' ? tenants.confineAddress(connection) : connection;
+      return secretRef.author === 'registry' ? tenants.confineAddress(connection) : connection;
     });
   }
 

@@ -21,32 +21,32 @@ export class TargetsOfTenant {
 
   /** Whether a Target is among those used. */
   isUsed(target: RankedTarget): boolean {
-    const place = this.#placeOf(target);
-    return this.#isAt(place, target) && place < this.#most;
+    const index = this.#indexOf(target);
+    return this.#isAt(index, target) && index < this.#most;
   }
 
   /** Adds a Target. Returns the key of the one that is displaced, if any. */
   add(target: RankedTarget): string | undefined {
-    const place = this.#placeOf(target);
-    if (this.#isAt(place, target)) return undefined;
-    this.#ranked.splice(place, 0, target);
-    return place < this.#most ? this.#ranked[this.#most]?.key : undefined;
+    const index = this.#indexOf(target);
+    if (this.#isAt(index, target)) return undefined;
+    this.#ranked.splice(index, 0, target);
+    return index < this.#most ? this.#ranked[this.#most]?.key : undefined;
   }
 
   /** Removes a Target. Returns the key of the one that is used in its place, if any. */
   remove(target: RankedTarget): string | undefined {
-    const place = this.#placeOf(target);
-    if (!this.#isAt(place, target)) return undefined;
-    this.#ranked.splice(place, 1);
-    return place < this.#most ? this.#ranked[this.#most - 1]?.key : undefined;
+    const index = this.#indexOf(target);
+    if (!this.#isAt(index, target)) return undefined;
+    this.#ranked.splice(index, 1);
+    return index < this.#most ? this.#ranked[this.#most - 1]?.key : undefined;
   }
 
-  #isAt(place: number, { key }: RankedTarget): boolean {
-    return this.#ranked[place]?.key === key;
+  #isAt(index: number, { key }: RankedTarget): boolean {
+    return this.#ranked[index]?.key === key;
   }
 
   /** Its index, or its insertion point. */
-  #placeOf(target: RankedTarget): number {
+  #indexOf(target: RankedTarget): number {
     let [from, to] = [0, this.#ranked.length];
     while (from < to) {
       const middle = (from + to) >> 1;

@@ -7,11 +7,11 @@ import { objectKey } from '../../model/pod/pod.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { AppError } from '../../process/errors.ts';
 import { targetText } from './cluster-flags.ts';
-import type { Place } from './own-objects.ts';
+import type { ObjectRef } from './own-objects.ts';
 import { listIfServed } from './served-objects.ts';
 
 /** The (Cluster)Target as an object of the source. */
-export function targetPlace(target: TargetRef): Place {
+export function targetObjectRef(target: TargetRef): ObjectRef {
   return target.kind === 'Target'
     ? { type: TARGETS, at: { namespace: target.namespace, name: target.name } }
     : { type: CLUSTER_TARGETS, at: { name: target.name } };
@@ -19,7 +19,7 @@ export function targetPlace(target: TargetRef): Place {
 
 /** Throws AppError `NotFound` for a target that the source does not have. */
 export async function requireTarget(client: ClusterClient, target: TargetRef, signal: AbortSignal): Promise<void> {
-  const { type, at } = targetPlace(target);
+  const { type, at } = targetObjectRef(target);
   if ((await client.get(type, at, signal).catch(unless(isNotFound))) === undefined) {
     throw await noSuchTarget(client, target, signal);
   }

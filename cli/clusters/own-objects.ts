@@ -30,8 +30,8 @@ export function isOfTarget(target: TargetRef): OwnedBy {
   ) === targetKey(target);
 }
 
-/** An object and where it is. */
-export interface Place {
+/** Kind, namespace and name of an object. */
+export interface ObjectRef {
   readonly type: ResourceType;
   readonly at: { readonly namespace?: string | undefined; readonly name: string };
 }
@@ -41,7 +41,7 @@ export type Removal = 'removed' | 'absent' | 'foreign';
 
 /** Deletes this object if it exists and is ours. Throws what the calls throw, except that it does not exist. */
 export async function removeOwn(
-  client: ClusterClient, { type, at }: Place, isOwn: OwnedBy, signal?: AbortSignal,
+  client: ClusterClient, { type, at }: ObjectRef, isOwn: OwnedBy, signal?: AbortSignal,
 ): Promise<Removal> {
   const found = await client.get(type, at, signal).catch(unless(isNotFound));
   if (found === undefined) return 'absent';

@@ -14,7 +14,7 @@ import { tokenOf } from '../../peering/access/target-access.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { AppError, messageOf } from '../../process/errors.ts';
 import {
-  kubeconfigPlace, readTargetConnection, type KubeconfigPlace,
+  kubeconfigSecretRef, readTargetConnection, type KubeconfigSecretRef,
 } from '../../targets/access/target-kubeconfig.ts';
 import { certificateDates } from '../checks/certificate-dates.ts';
 import type { TargetFacts } from '../checks/doctor-facts.ts';
@@ -39,12 +39,12 @@ async function gatherTarget(
   const facts = { ...NOTHING_KNOWN, name: namespace === undefined ? name : `${namespace}/${name}`, object };
   const ref: TargetRef = namespace === undefined
     ? { kind: 'ClusterTarget', name } : { kind: 'Target', namespace, name };
-  const place = kubeconfigPlace(ref, object.spec, installNamespace);
-  if (place === undefined) return facts; // the cluster itself
-  const where = `Secret ${place.namespace}/${place.name}`;
+  const secretRef = kubeconfigSecretRef(ref, object.spec, installNamespace);
+  if (secretRef === undefined) return facts; // the cluster itself
+  const where = `Secret ${secretRef.namespace}/${secretRef.name}`;
   const secret = await reader.try(
     where,
-    reader.client.get(SECRETS, { namespace: place.namespace, name: place.name }, reader.signal)
+    reader.client.get(SECRETS, { namespace: secretRef.namespace, name: secretRef.name }, reader.signal)
       .catch(unless(isNotFound)),
   );
   if (secret === undefined) return reader.unread.some(({ what }) => what === where)
@@ -52,15 +52,16 @@ async function gatherTarget(
     : { ...facts, problem: `its kubeconfig, ${where}, is not there` };
   return {
     ...facts, isRenewed: secret.metadata.annotations?.[TOKEN_ACCOUNT_ANNOTATION] !== undefined,
-    ...(await read(secret.data?.[place.key] ?? '', { place, gateway: object.spec.gateway }, reader.signal)),
+    ...(await read(secret.data?.[secretRef.key] ?? '', { secretRef, gateway: object.spec.gateway }, reader.signal)),
   };
 }
 
 async function read(
-  data: string, { place, gateway }: { readonly place: KubeconfigPlace; readonly gateway: TargetSpec['gateway'] },
+  data: string,
+  { secretRef, gateway }: { readonly secretRef: KubeconfigSecretRef; readonly gateway: TargetSpec['gateway'] },
   signal: AbortSignal,
 ): Promise<Partial<TargetFacts>> {
-  const opened = await readTargetConnection(data, place, { gateway: undefined, endpoints: [] })
+  const opened = await readTargetConnection(data, secretRef, { gateway: undefined, endpoints: [] })
     .catch((error: unknown) => ({ error }));
   if ('error' in opened) {
     // only the pods of Isthmus can use it, and say in the target's status how that goes

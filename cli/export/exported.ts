@@ -33,7 +33,7 @@ export interface LeftOut {
 }
 
 /** A kubeconfig by the Secret that holds it. */
-export interface SecretPlace {
+export interface SecretRef {
   readonly namespace: string;
   readonly name: string;
   /** Missing where the tool's own default holds. */
@@ -42,7 +42,7 @@ export interface SecretPlace {
 
 /** The Secret with the kubeconfig of a target, or why another tool cannot use the target by a kubeconfig. */
 export type TargetAccess =
-  | { readonly kind: 'secret'; readonly secret: SecretPlace & { readonly key: string } }
+  | { readonly kind: 'secret'; readonly secret: SecretRef & { readonly key: string } }
   | { readonly kind: 'this-cluster' }
   | { readonly kind: 'none'; readonly why: string };
 
@@ -77,10 +77,10 @@ function accessBySecret(
     return { kind: 'none', why: `it uses context ${named} of its kubeconfig, and ${tool} only the current-context` };
   }
   if (!SECRET_KEY.test(key)) return { kind: 'none', why: `${JSON.stringify(key)} is no key of a Secret` };
-  const place = { namespace: namespace ?? installNamespace, name };
-  const wrong = Object.values(place).find((text) => !OBJECT_NAME.test(text));
+  const ref = { namespace: namespace ?? installNamespace, name };
+  const wrong = Object.values(ref).find((text) => !OBJECT_NAME.test(text));
   if (wrong !== undefined) return { kind: 'none', why: `${JSON.stringify(wrong)} is no name of an object` };
-  return { kind: 'secret', secret: { ...place, key } };
+  return { kind: 'secret', secret: { ...ref, key } };
 }
 
 const ENTRY = /^Secret ([-a-z0-9]+)\/([-a-z0-9.]+)(?: key ([-._a-zA-Z0-9]+))?$/;
@@ -91,7 +91,7 @@ const ENTRY = /^Secret ([-a-z0-9]+)\/([-a-z0-9.]+)(?: key ([-._a-zA-Z0-9]+))?$/;
  */
 export function registeredSecret(
   { metadata: { labels = {}, annotations = {} } }: ClusterTarget, discoveries: readonly TargetDiscovery[],
-): { readonly from: RegistryChoice; readonly secret: SecretPlace } | undefined {
+): { readonly from: RegistryChoice; readonly secret: SecretRef } | undefined {
   const label = labels[DISCOVERED_BY_LABEL];
   const discovery = discoveries.find(({ metadata }) => toLabelValue(metadata.name ?? '') === label);
   const [, namespace, name, key] = ENTRY.exec(annotations[REGISTRY_ENTRY_ANNOTATION] ?? '') ?? [];

@@ -5,7 +5,7 @@ import type { ClusterTarget } from '../../api/kinds/cluster-target.ts';
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { joinName, MAX_LABEL_LENGTH } from '../../model/naming/names.ts';
 import {
-  accessOf, registeredSecret, type Exported, type ExportedTargets, type LeftOut, type SecretPlace,
+  accessOf, registeredSecret, type Exported, type ExportedTargets, type LeftOut, type SecretRef,
 } from './exported.ts';
 
 /** What the Kustomizations deliver. */
@@ -41,13 +41,13 @@ export function toKustomizations(exported: ExportedTargets, request: Kustomizati
 }
 
 /** The Secret that Flux used before Isthmus found it. */
-function ownSecretOfFlux(target: ClusterTarget, { discoveries }: ExportedTargets): SecretPlace | undefined {
+function ownSecretOfFlux(target: ClusterTarget, { discoveries }: ExportedTargets): SecretRef | undefined {
   const registered = registeredSecret(target, discoveries);
   return registered?.from.flux === undefined ? undefined : registered.secret;
 }
 
 function kustomization(
-  target: string, secret: SecretPlace | undefined, { name, source, path, toNamespace }: KustomizationRequest,
+  target: string, secret: SecretRef | undefined, { name, source, path, toNamespace }: KustomizationRequest,
 ): KubernetesObject & { readonly spec: object } {
   const namespace = secret?.namespace ?? source.namespace;
   const { namespace: sourceNamespace, ...sourceRef } = source;

@@ -4,7 +4,7 @@ import type { ClusterTarget } from '../../api/kinds/cluster-target.ts';
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { DEFAULT_REGISTRY_KEY } from '../../api/registry/registry-choice.ts';
 import {
-  accessOf, registeredSecret, type Exported, type ExportedTargets, type LeftOut, type SecretPlace,
+  accessOf, registeredSecret, type Exported, type ExportedTargets, type LeftOut, type SecretRef,
 } from './exported.ts';
 
 /** What is made for Kueue. */
@@ -49,7 +49,7 @@ const OWN_CLUSTER = 'it is the cluster that Kueue runs in, which is no worker of
 
 /** The Secret that Kueue can read as it is: the target's own, or the one that the target was made of. */
 function secretOfKueue(
-  target: ClusterTarget, own: SecretPlace, { discoveries }: ExportedTargets, namespace: string,
+  target: ClusterTarget, own: SecretRef, { discoveries }: ExportedTargets, namespace: string,
 ): string | undefined {
   if (own.namespace === namespace && own.key === KUBECONFIG_KEY) return own.name;
   const { from: { kubeconfigSecrets } = {}, secret } = registeredSecret(target, discoveries) ?? {};
@@ -58,7 +58,7 @@ function secretOfKueue(
 }
 
 /** No credential is printed: it goes from one command to the next. */
-function copyNote(target: string, { namespace, name, key = '' }: SecretPlace, to: string): string {
+function copyNote(target: string, { namespace, name, key = '' }: SecretRef, to: string): string {
   const field = key.replaceAll('.', String.raw`\.`);
   return [
     `Kueue reads the kubeconfig of ${target} in Secret ${to}/${target}. Copy it there, again whenever it changes:`,

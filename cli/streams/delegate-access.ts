@@ -13,7 +13,7 @@ import { userAgent, type OpenCluster } from '../../kubernetes/client/open-cluste
 import { Transport } from '../../kubernetes/http/transport.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { AppError } from '../../process/errors.ts';
-import { kubeconfigPlace, readTargetConnection } from '../../targets/access/target-kubeconfig.ts';
+import { kubeconfigSecretRef, readTargetConnection } from '../../targets/access/target-kubeconfig.ts';
 import { targetText } from '../clusters/cluster-flags.ts';
 
 /** Pod, container, and route to its target. */
@@ -84,13 +84,14 @@ async function connectionOf(
 ): Promise<ClusterConnection> {
   const spec = await specOf(source.client, target, signal);
   if (spec.self === true) return source.connection;
-  const place = kubeconfigPlace(target, spec, installNamespace);
-  if (place === undefined) throw new AppError('NotFound', `Target ${targetText(target)} names no kubeconfig.`);
-  const { namespace, name } = place;
+  const secretRef = kubeconfigSecretRef(target, spec, installNamespace);
+  if (secretRef === undefined) throw new AppError('NotFound', `Target ${targetText(target)} names no kubeconfig.`);
+  const { namespace, name } = secretRef;
   const missing =
     orMissing(`The kubeconfig of target ${targetText(target)}, Secret ${namespace}/${name}, is not there.`);
   const { data } = await source.client.get(SECRETS, { namespace, name }, signal).catch(missing);
-  const connection = await readTargetConnection(data?.[place.key] ?? '', place, { gateway: undefined, endpoints: [] });
+  const kubeconfig = data?.[secretRef.key] ?? '';
+  const connection = await readTargetConnection(kubeconfig, secretRef, { gateway: undefined, endpoints: [] });
   if (spec.gateway === undefined) return connection;
   if (gateways === undefined) throw new AppError(
     'BadInput', `Target ${targetText(target)} is reached through the gateway: name it with --gateway http://HOST:PORT.`,

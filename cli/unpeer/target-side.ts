@@ -17,9 +17,9 @@ import { readClusterId } from '../../kubernetes/client/cluster-id.ts';
 import type { Progress } from '../clusters/apply-objects.ts';
 import { pollUntil } from '../clusters/poll-until.ts';
 import { targetText } from '../clusters/cluster-flags.ts';
-import { isOfIsthmus, removeOwn, type OwnedBy, type Place } from '../clusters/own-objects.ts';
+import { isOfIsthmus, removeOwn, type OwnedBy, type ObjectRef } from '../clusters/own-objects.ts';
 import { podModeRemains, isPodModeTarget, leavePodModeTarget } from './pod-mode-target.ts';
-import { leftBehindPlace, placeName, type TargetTraces } from './target-traces.ts';
+import { leftBehindRef, refName, type TargetTraces } from './target-traces.ts';
 
 /** What to leave, and how. */
 export interface Leave {
@@ -80,7 +80,7 @@ async function isPodMode(
 export async function isSourceThere(
   identity: Identity, administrator: ClusterClient, signal: AbortSignal,
 ): Promise<boolean> {
-  const { type, at } = sourcePlace(identity);
+  const { type, at } = sourceRef(identity);
   const found = await administrator.get(type, at, signal).catch(unless(isNotFound));
   return found !== undefined && isSourceOf(identity)(found);
 }
@@ -128,11 +128,11 @@ async function removeSource(identity: Identity, inTarget: ClusterClient, progres
   const { targetAdministrator, target, name } = identity;
   const { tell, signal } = progress;
   if (!identity.isForced) await untilNothingIsLeft(identity, inTarget, progress);
-  const place = sourcePlace(identity);
-  const what = `${place.type.kind} ${target.kind === 'Target' ? `${target.namespace}/` : ''}${name}`;
+  const ref = sourceRef(identity);
+  const what = `${ref.type.kind} ${target.kind === 'Target' ? `${target.namespace}/` : ''}${name}`;
   if (targetAdministrator === undefined) {
-    await inTarget.delete(place.type, place.at, {}, signal).catch(unless(isNotFound));
-  } else if ((await removeOwn(inTarget, place, isSourceOf(identity), signal)) === 'foreign') {
+    await inTarget.delete(ref.type, ref.at, {}, signal).catch(unless(isNotFound));
+  } else if ((await removeOwn(inTarget, ref, isSourceOf(identity), signal)) === 'foreign') {
     throw new AppError(
       'BadInput',
       `${what} in the target is not this source's: it has a different clusterID and is left unchanged; check whether ` +
@@ -182,22 +182,22 @@ async function untilNothingIsLeft(
 /** For whoever has the target again: what to delete there. */
 export async function recordRemains(identity: Identity, why: string, { signal, tell }: Progress): Promise<void> {
   const { client, target, name, sourceId, isPodMode } = identity;
-  const place = leftBehindPlace(identity);
+  const ref = leftBehindRef(identity);
   const remains = isPodMode
     ? podModeRemains(peeringOf(identity))
-    : `${sourcePlace(identity).type.kind} ${name}` +
+    : `${sourceRef(identity).type.kind} ${name}` +
       (target.kind === 'Target' ? ` in namespace ${target.namespace}` : '') +
       `, PodChaperons with label ${PARENT_CLUSTER_LABEL}=${sourceId}`;
-  const found = await client.get(place.type, place.at, signal).catch(unless(isNotFound));
+  const found = await client.get(ref.type, ref.at, signal).catch(unless(isNotFound));
   if (found !== undefined && !isOfIsthmus(found)) return tell(
-    `the target keeps ${remains} (${why}); not recorded, because ${placeName(place)} was not created by Isthmus`,
+    `the target keeps ${remains} (${why}); not recorded, because ${refName(ref)} was not created by Isthmus`,
   );
   const object = {
-    apiVersion: 'v1', kind: 'ConfigMap', metadata: { ...place.at, labels: PART_OF },
+    apiVersion: 'v1', kind: 'ConfigMap', metadata: { ...ref.at, labels: PART_OF },
     data: { target: targetText(target), remains, why, at: new Date().toISOString() },
   };
   await client.apply(CONFIG_MAPS, object, 'isthmus-unpeer', signal);
-  tell(`the target keeps ${remains} (${why}); recorded in ${placeName(place)}`);
+  tell(`the target keeps ${remains} (${why}); recorded in ${refName(ref)}`);
 }
 
 async function clientOf(secret: Secret, gateway: GatewayRoute | undefined): Promise<ClusterClient | undefined> {
@@ -212,7 +212,7 @@ function accountIn(secret: Secret | undefined): string | undefined {
   return secret?.metadata.annotations?.[TOKEN_ACCOUNT_ANNOTATION]?.split('/')[1];
 }
 
-function sourcePlace({ target, name }: Identity): Place {
+function sourceRef({ target, name }: Identity): ObjectRef {
   return target.kind === 'Target'
     ? { type: SOURCES, at: { namespace: target.namespace, name } }
     : { type: CLUSTER_SOURCES, at: { name } };

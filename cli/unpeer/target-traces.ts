@@ -13,9 +13,9 @@ import {
 } from '../../peering/access/target-access.ts';
 import { AppError } from '../../process/errors.ts';
 import { targetText } from '../clusters/cluster-flags.ts';
-import { targetPlace } from '../clusters/known-target.ts';
+import { targetObjectRef } from '../clusters/known-target.ts';
 import { objectName } from '../clusters/apply-objects.ts';
-import { isOfIsthmus, isOfTarget, type Place } from '../clusters/own-objects.ts';
+import { isOfIsthmus, isOfTarget, type ObjectRef } from '../clusters/own-objects.ts';
 
 /** What there is of a target in its source. */
 export interface TargetTraces {
@@ -27,11 +27,11 @@ export interface TargetTraces {
    * Secrets and permissions of this target alone, the Secret with the kubeconfig last: while it is there, leaving can
    * be begun again.
    */
-  readonly access: readonly Place[];
+  readonly access: readonly ObjectRef[];
 }
 
-/** Where a target is looked for. */
-export interface TargetPlace {
+/** A target, and the source in which its objects are looked for. */
+export interface TargetInSource {
   /** Of the source. */
   readonly client: ClusterClient;
   readonly target: TargetRef;
@@ -43,9 +43,9 @@ export interface TargetPlace {
  * @throws AppError `BadInput` for a target that peering has not made.
  */
 export async function findTraces(
-  { client, target, installNamespace }: TargetPlace, signal: AbortSignal,
+  { client, target, installNamespace }: TargetInSource, signal: AbortSignal,
 ): Promise<TargetTraces> {
-  const { type, at } = targetPlace(target);
+  const { type, at } = targetObjectRef(target);
   const object = (await client.get(type, at, signal).catch(unless(isNotFound))) as ClusterTarget | undefined;
   if (object !== undefined && !isOfTarget(target)(object)) {
     throw new AppError(
@@ -55,9 +55,9 @@ export async function findTraces(
         `drain it with "isthmus drain ${targetText(target)}", then delete it with kubectl. Nothing was changed.`,
     );
   }
-  const candidates = secretPlaces(target, installNamespace, object);
+  const candidates = secretRefs(target, installNamespace, object);
   const secrets = await Promise.all(candidates.map((at) => client.get(SECRETS, at, signal).catch(unless(isNotFound))));
-  const access = candidates.flatMap(({ namespace, name }): readonly Place[] => {
+  const access = candidates.flatMap(({ namespace, name }): readonly ObjectRef[] => {
     const permissions = [renewalName(name), readingName(name)].flatMap(
       (right) => [ROLE_BINDINGS, ROLES].map((type) => ({ type, at: { namespace, name: right } })),
     );
@@ -75,15 +75,16 @@ function isKubeconfigOf(target: TargetRef): (secret: Secret) => boolean {
 
 /** Whether any of these objects exists and belongs to Isthmus. */
 export async function isAnyThere(
-  { client, target }: TargetPlace, places: readonly Place[], signal: AbortSignal,
+  { client, target }: TargetInSource, refs: readonly ObjectRef[], signal: AbortSignal,
 ): Promise<boolean> {
-  const found = await Promise.all(places.map(({ type, at }) => client.get(type, at, signal).catch(unless(isNotFound))));
+  const found = await Promise.all(refs.map(({ type, at }) => client.get(type, at, signal).catch(unless(isNotFound))));
   return found.some((object) => object !== undefined && isOfTarget(target)(object));
 }
 
 /** The ConfigMap that says what a target keeps that was left by force. */
-export function leftBehindPlace({ target, installNamespace }: Pick<TargetPlace, 'target' | 'installNamespace'>): Place
-  & { readonly at: { readonly namespace: string } } {
+export function leftBehindRef(
+  { target, installNamespace }: Pick<TargetInSource, 'target' | 'installNamespace'>,
+): ObjectRef & { readonly at: { readonly namespace: string } } {
   const name = joinName(
     [{ constant: 'isthmus-left-behind' }, target.kind === 'Target' ? target.namespace : '', target.name],
     MAX_NAME_LENGTH,
@@ -92,20 +93,20 @@ export function leftBehindPlace({ target, installNamespace }: Pick<TargetPlace, 
 }
 
 /** Whether leaving by force has written down what that target keeps. */
-export async function isLeftBehind(place: TargetPlace, signal: AbortSignal): Promise<boolean> {
-  const { type, at } = leftBehindPlace(place);
-  const found = await place.client.get(type, at, signal).catch(unless(isNotFound));
+export async function isLeftBehind(leave: TargetInSource, signal: AbortSignal): Promise<boolean> {
+  const { type, at } = leftBehindRef(leave);
+  const found = await leave.client.get(type, at, signal).catch(unless(isNotFound));
   return found !== undefined && isOfIsthmus(found);
 }
 
 /** Its name for people. */
-export function placeName({ type, at }: Place): string {
+export function refName({ type, at }: ObjectRef): string {
   return objectName(
     { kind: type.kind, metadata: { ...(at.namespace !== undefined && { namespace: at.namespace }), name: at.name } },
   );
 }
 
-function secretPlaces(target: TargetRef, installNamespace: string, object: ClusterTarget | undefined): readonly {
+function secretRefs(target: TargetRef, installNamespace: string, object: ClusterTarget | undefined): readonly {
   readonly namespace: string; readonly name: string
 }[] {
   const name = kubeconfigSecretName(target);

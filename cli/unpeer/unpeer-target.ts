@@ -14,14 +14,14 @@ import { AppError } from '../../process/errors.ts';
 import type { Progress } from '../clusters/apply-objects.ts';
 import { pollUntil } from '../clusters/poll-until.ts';
 import { targetText } from '../clusters/cluster-flags.ts';
-import { noSuchTarget, targetPlace } from '../clusters/known-target.ts';
-import { isOfIsthmus, isOfTarget, isVirtualNode, removeOwn, type Place } from '../clusters/own-objects.ts';
+import { noSuchTarget, targetObjectRef } from '../clusters/known-target.ts';
+import { isOfIsthmus, isOfTarget, isVirtualNode, removeOwn, type ObjectRef } from '../clusters/own-objects.ts';
 import { drainTarget } from '../pods/drain-target.ts';
 import {
   findIdentity, GONE, isSourceThere, recordRemains, removeIdentity, type Identity, type Leave,
 } from './target-side.ts';
 import {
-  findTraces, isAnyThere, isLeftBehind, leftBehindPlace, placeName, type TargetTraces,
+  findTraces, isAnyThere, isLeftBehind, leftBehindRef, refName, type TargetTraces,
 } from './target-traces.ts';
 
 const DRAIN_MS = 300_000;
@@ -36,7 +36,7 @@ const NODE_GONE = { forMs: 2_000, everyMs: 100 };
 export async function routeToTarget(
   client: ClusterClient, target: TargetRef, gateways: readonly URL[] | undefined, signal: AbortSignal,
 ): Promise<GatewayRoute | undefined> {
-  const { type, at } = targetPlace(target);
+  const { type, at } = targetObjectRef(target);
   const found: (KubernetesObject & { readonly spec?: TargetSpec }) | undefined = await client.get(type, at, signal)
     .catch(unless(isNotFound));
   const cluster = found?.spec?.gateway?.cluster;
@@ -70,8 +70,8 @@ export async function leaveTarget(leave: Leave, progress: Progress): Promise<voi
   if (object !== undefined) await removeTarget(leave, object.metadata.uid, progress);
   await removeNode(leave, progress);
   await removeAccess(leave, traces, progress);
-  if (remains === undefined && (await removeOwn(client, leftBehindPlace(leave), isOfIsthmus, signal)) === 'removed') {
-    tell(`removed ${placeName(leftBehindPlace(leave))}: nothing is left behind any more`);
+  if (remains === undefined && (await removeOwn(client, leftBehindRef(leave), isOfIsthmus, signal)) === 'removed') {
+    tell(`removed ${refName(leftBehindRef(leave))}: nothing is left behind any more`);
   }
   tell(`left target ${targetText(target)}`);
 }
@@ -91,12 +91,12 @@ async function drain({ client, target, evictUnmanaged }: Leave, progress: Progre
 async function removeTarget(
   { client, target, isForced }: Leave, uid: string | undefined, { signal, tell }: Progress,
 ): Promise<void> {
-  const place = targetPlace(target);
-  await removeOwn(client, place, isOfTarget(target), signal);
+  const ref = targetObjectRef(target);
+  await removeOwn(client, ref, isOfTarget(target), signal);
   if (isForced) await client
-    .patch(place.type, place.at, { patchType: 'merge', patch: { metadata: { uid, finalizers: null } } }, signal)
+    .patch(ref.type, ref.at, { patchType: 'merge', patch: { metadata: { uid, finalizers: null } } }, signal)
     .catch(unless(isNotFound));
-  await untilGone(client, place, GONE, signal);
+  await untilGone(client, ref, GONE, signal);
   tell(`removed ${target.kind} ${targetText(target)}`);
 }
 
@@ -105,11 +105,11 @@ async function removeNode({ client, target }: Leave, { signal, tell }: Progress)
   const node = { type: NODES, at: { name: virtualNodeName(target) } };
   const isGone = await untilGone(client, node, NODE_GONE, signal).then(() => true, () => signal.throwIfAborted());
   if (isGone === true) return;
-  if ((await removeOwn(client, node, isVirtualNode, signal)) === 'removed') tell(`removed ${placeName(node)}`);
+  if ((await removeOwn(client, node, isVirtualNode, signal)) === 'removed') tell(`removed ${refName(node)}`);
 }
 
 async function untilGone(
-  client: ClusterClient, { type, at }: Place, polling: typeof GONE, signal: AbortSignal,
+  client: ClusterClient, { type, at }: ObjectRef, polling: typeof GONE, signal: AbortSignal,
 ): Promise<void> {
   const look = async () =>
     ((await client.get(type, at, signal).catch(unless(isNotFound))) === undefined ? true : undefined);
@@ -134,9 +134,9 @@ async function removeAccess(leave: Leave, { access }: TargetTraces, { signal, te
       isOfIsthmus, signal,
     );
   }
-  for (const place of access) {
-    const removal = await removeOwn(client, place, isOfTarget(target), signal);
-    if (removal === 'removed') tell(`removed ${placeName(place)}`);
-    if (removal === 'foreign') tell(`kept ${placeName(place)}: not created by Isthmus for this target`);
+  for (const ref of access) {
+    const removal = await removeOwn(client, ref, isOfTarget(target), signal);
+    if (removal === 'removed') tell(`removed ${refName(ref)}`);
+    if (removal === 'foreign') tell(`kept ${refName(ref)}: not created by Isthmus for this target`);
   }
 }

@@ -6,8 +6,8 @@ import type { ConnectionState } from '../../kubernetes/watch/informer.ts';
 import type { CopyObject, SourceObject } from './follow-plan.ts';
 import type { FollowedKind } from './followed-kinds.ts';
 
-/** Where copies of one kind are. */
-export interface CopiesPlace {
+/** One kind of objects in one target, and how its copies are reached. */
+export interface CopiesOptions {
   readonly client: ClusterClient;
   readonly kind: FollowedKind;
   /** The one namespace of a Target; all when missing. */

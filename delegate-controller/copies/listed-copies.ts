@@ -7,21 +7,21 @@ import { Informer, type ConnectionState } from '../../kubernetes/watch/informer.
 import { WatchDemand } from '../../kubernetes/watch/watch-demand.ts';
 import type { Command } from '../../model/objects/plan.ts';
 import { objectKey } from '../../model/pod/pod.ts';
-import type { Copies, CopiesPlace, CopyWrite, Written } from './copy-writer.ts';
+import type { Copies, CopiesOptions, CopyWrite, Written } from './copy-writer.ts';
 import type { CopyObject } from './follow-plan.ts';
 import { copyDigest, isCopyOf, planCopy } from './followed-copy.ts';
 import type { FollowedKind } from './followed-kinds.ts';
 
 /** Copies that are listed and read. */
 export class ReadCopies implements Copies {
-  readonly #place: CopiesPlace;
+  readonly #options: CopiesOptions;
   /** Most targets have no copies of a kind. */
   readonly #demand = new WatchDemand();
   readonly #informer: Informer<KubernetesObject, CopyObject>;
 
-  constructor(place: CopiesPlace) {
-    this.#place = place;
-    const { client, kind, namespace, sourceId, logger } = place;
+  constructor(options: CopiesOptions) {
+    this.#options = options;
+    const { client, kind, namespace, sourceId, logger } = options;
     this.#informer = new Informer({
       client, logger, demand: this.#demand, type: kind.type,
       selection: { namespace, labelSelector: `${PARENT_CLUSTER_LABEL}=${sourceId}` },
@@ -59,7 +59,7 @@ export class ReadCopies implements Copies {
 
   async write({ object, copy }: CopyWrite, signal: AbortSignal): Promise<Written> {
     this.#demand.ask();
-    const { kind, sourceId, client } = this.#place;
+    const { kind, sourceId, client } = this.#options;
     const existing = copy === undefined ? undefined : await this.#read(object, signal);
     if (copy !== undefined && existing === undefined) return { kind: 'stale' };
     const step = planCopy(kind, object, existing, sourceId);
@@ -76,7 +76,7 @@ export class ReadCopies implements Copies {
   #read(
     { metadata: { namespace, name = '' } }: KubernetesObject, signal: AbortSignal,
   ): Promise<KubernetesObject | undefined> {
-    return this.#place.client.get(this.#place.kind.type, { namespace, name }, signal).catch(unless(isNotFound));
+    return this.#options.client.get(this.#options.kind.type, { namespace, name }, signal).catch(unless(isNotFound));
   }
 }
 

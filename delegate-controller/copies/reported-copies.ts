@@ -8,23 +8,23 @@ import { isAlreadyExists } from '../../kubernetes/flow/api-error.ts';
 import { Informer, type ConnectionState } from '../../kubernetes/watch/informer.ts';
 import { WatchDemand } from '../../kubernetes/watch/watch-demand.ts';
 import { objectKey } from '../../model/pod/pod.ts';
-import type { Copies, CopiesPlace, CopyWrite, Written } from './copy-writer.ts';
+import type { Copies, CopiesOptions, CopyWrite, Written } from './copy-writer.ts';
 import type { CopyObject, SourceObject } from './follow-plan.ts';
 import { toReportedCopy } from './followed-copy.ts';
 import { reportedCopy, versionDigest, writtenCopy, type LastWrite } from './reported-copy.ts';
 
 /** Copies of Secrets in a target that reports SecretCopies. */
 export class ReportedCopies implements Copies {
-  readonly #place: CopiesPlace;
+  readonly #options: CopiesOptions;
   readonly #demand = new WatchDemand();
   readonly #reports: Informer<SecretCopy, SecretCopySpec>;
   readonly #written = new Map<string, LastWrite>();
   /** Keys where a create conflicted with an object that has no report. */
   readonly #clashes = new Set<string>();
 
-  constructor(place: CopiesPlace) {
-    this.#place = place;
-    const { client, namespace, sourceId, logger } = place;
+  constructor(options: CopiesOptions) {
+    this.#options = options;
+    const { client, namespace, sourceId, logger } = options;
     this.#reports = new Informer({
       client, logger, demand: this.#demand, type: SECRET_COPIES,
       selection: { namespace, labelSelector: `${PARENT_CLUSTER_LABEL}=${sourceId}` }, project: ({ spec }) => spec,
@@ -80,7 +80,7 @@ export class ReportedCopies implements Copies {
 
   async write({ object, copy }: CopyWrite, signal: AbortSignal): Promise<Written> {
     this.#demand.ask();
-    const { client, kind, sourceId } = this.#place;
+    const { client, kind, sourceId } = this.#options;
     const key = objectKey(object.metadata);
     const desired = toReportedCopy(kind, object, sourceId);
     const stored = copy === undefined ? await this.#create(key, desired, signal) : await client
@@ -94,7 +94,7 @@ export class ReportedCopies implements Copies {
 
   async #create(key: string, desired: KubernetesObject, signal: AbortSignal): Promise<KubernetesObject | undefined> {
     try {
-      const stored = await this.#place.client.create(this.#place.kind.type, desired, signal);
+      const stored = await this.#options.client.create(this.#options.kind.type, desired, signal);
       this.#clashes.delete(key);
       return stored;
     } catch (error) {

@@ -3,21 +3,21 @@
 import { forwardAbort, onAbort } from '../../kubernetes/flow/abort.ts';
 import { ApiError } from '../../kubernetes/flow/api-error.ts';
 import type { ConnectionState } from '../../kubernetes/watch/informer.ts';
-import type { Copies, CopiesPlace, CopyWrite, Written } from './copy-writer.ts';
+import type { Copies, CopiesOptions, CopyWrite, Written } from './copy-writer.ts';
 import type { CopyObject, SourceObject } from './follow-plan.ts';
 import { ReadCopies } from './listed-copies.ts';
 import { ReportedCopies } from './reported-copies.ts';
 
 /** Copies of Secrets in a target of any version, including a Pod-mode target. */
 export class SecretCopies implements Copies {
-  readonly #place: CopiesPlace;
+  readonly #options: CopiesOptions;
   readonly #reported: ReportedCopies;
   readonly #listeners: ((key: string) => void)[] = [];
   #read: { readonly copies: ReadCopies; readonly stop: AbortController } | undefined;
 
-  constructor(place: CopiesPlace) {
-    this.#place = place;
-    this.#reported = new ReportedCopies(place);
+  constructor(options: CopiesOptions) {
+    this.#options = options;
+    this.#reported = new ReportedCopies(options);
   }
 
   get #current(): Copies {
@@ -69,7 +69,7 @@ export class SecretCopies implements Copies {
   #startReading(signal: AbortSignal): void {
     if (this.#read !== undefined) return;
     const stop = new AbortController();
-    this.#read = { copies: new ReadCopies(this.#place), stop };
+    this.#read = { copies: new ReadCopies(this.#options), stop };
     for (const listener of this.#listeners) this.#read.copies.onChange(listener);
     onAbort(stop.signal, forwardAbort([signal], stop));
     this.#read.copies.run(stop.signal);

@@ -14,8 +14,8 @@ import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
  * Where a proxy's delegate can be: under the name derived from its UID, or for an adopted one under its former name.
  */
 function placesOf({ namespace, name, uid, adoptedDelegate }: ProxyPod): readonly ObjectName[] {
-  const places = [{ namespace, name: delegateName(name, uid) }];
-  return adoptedDelegate === undefined ? places : [...places, { namespace, name: adoptedDelegate }];
+  const names = [{ namespace, name: delegateName(name, uid) }];
+  return adoptedDelegate === undefined ? names : [...names, { namespace, name: adoptedDelegate }];
 }
 
 /** Whether the target confirms what its cache said. Throws what API calls throw. */

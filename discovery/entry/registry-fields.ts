@@ -2,7 +2,7 @@
 import type { Condition, KubernetesObject, Secret } from '../../api/objects/core.ts';
 import { fieldPath, valuesAt } from '../../model/objects/field-path.ts';
 import { isRecord } from '../../model/objects/json-values.ts';
-import type { ObjectPlace, SecretLookup } from './registry.ts';
+import type { NamespacedName, SecretLookup } from './registry.ts';
 import { refused, waiting, type RegisteredAccess } from './registered-cluster.ts';
 
 /** The value at a path, `spec.secretRef.name`. */
@@ -54,7 +54,7 @@ const OWN_TOKEN = 'kubernetes.io/service-account-token';
 
 /** The access by a Secret, where it can be read. */
 export function bySecret(
-  lookup: SecretLookup, { namespace, name }: ObjectPlace, access: (secret: Secret) => RegisteredAccess,
+  lookup: SecretLookup, { namespace, name }: NamespacedName, access: (secret: Secret) => RegisteredAccess,
 ): RegisteredAccess {
   switch (lookup.kind) {
     case 'found':

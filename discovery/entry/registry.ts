@@ -15,7 +15,7 @@ export interface RegistryKind {
 }
 
 /** Namespace and name of an object. */
-export interface ObjectPlace {
+export interface NamespacedName {
   readonly namespace: string;
   readonly name: string;
 }
@@ -37,7 +37,7 @@ export interface RegistryObjects {
   /** The Secrets that {@link Registry.secretSelector} selects. */
   readonly secrets: readonly Secret[];
   /** A Secret that an object names, or one of the selected ones. */
-  readonly secret: (place: ObjectPlace) => SecretLookup;
+  readonly secret: (ref: NamespacedName) => SecretLookup;
 }
 
 /** A registry. */
@@ -53,9 +53,9 @@ export interface Registry {
   /** Domain whose announced services are the entries, where these are no objects. */
   readonly domain?: (from: RegistryChoice) => DnsChoice | undefined;
   /** The Secret of a service in a namespace. */
-  readonly namedService?: (service: DnsService, namespace: string) => ObjectPlace;
+  readonly namedService?: (service: DnsService, namespace: string) => NamespacedName;
   /** Secrets that an object names. */
-  readonly namedSecrets?: (object: KubernetesObject, from: RegistryChoice) => readonly ObjectPlace[];
+  readonly namedSecrets?: (object: KubernetesObject, from: RegistryChoice) => readonly NamespacedName[];
   /** Reads the entries. An entry that is being removed from the registry is left out. */
   readonly read: (objects: RegistryObjects, from: RegistryChoice) => readonly RegisteredCluster[];
 }

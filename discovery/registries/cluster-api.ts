@@ -3,7 +3,7 @@
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { bySecret, conditionOf, entryOf, isLeaving, kubeconfigIn, valueAt } from '../entry/registry-fields.ts';
 import { waiting, type RegisteredAccess } from '../entry/registered-cluster.ts';
-import type { ObjectPlace, Registry, RegistryKind, RegistryObjects } from '../entry/registry.ts';
+import type { NamespacedName, Registry, RegistryKind, RegistryObjects } from '../entry/registry.ts';
 
 const CLUSTERS: RegistryKind = {
   group: 'cluster.x-k8s.io', plural: 'clusters', kind: 'Cluster', namespaced: true, versions: ['v1beta2', 'v1beta1'],
@@ -26,8 +26,8 @@ export const CLUSTER_API: Registry = {
 
 function accessOf(cluster: KubernetesObject, { secret }: RegistryObjects): RegisteredAccess {
   if (!isInitialized(cluster)) return waiting('its control plane is not initialized yet');
-  const place = kubeconfigPlace(cluster);
-  return bySecret(secret(place), place, (found) => kubeconfigIn(found, ['value']));
+  const ref = kubeconfigSecretOf(cluster);
+  return bySecret(secret(ref), ref, (found) => kubeconfigIn(found, ['value']));
 }
 
 /** The contract of v1beta2, then that of v1beta1. */
@@ -37,6 +37,6 @@ function isInitialized(cluster: KubernetesObject): boolean {
     || conditionOf(cluster, 'ControlPlaneInitialized') === 'True';
 }
 
-function kubeconfigPlace({ metadata: { namespace = '', name = '' } }: KubernetesObject): ObjectPlace {
+function kubeconfigSecretOf({ metadata: { namespace = '', name = '' } }: KubernetesObject): NamespacedName {
   return { namespace, name: `${name}-kubeconfig` };
 }

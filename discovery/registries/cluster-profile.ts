@@ -9,7 +9,7 @@ import {
   bySecret, conditionOf, entryOf, isLeaving, kubeconfigIn, recordsAt, secretText, textAt, valueAt,
 } from '../entry/registry-fields.ts';
 import { refused, waiting, type RegisteredAccess } from '../entry/registered-cluster.ts';
-import type { ObjectPlace, Registry, RegistryKind, RegistryObjects } from '../entry/registry.ts';
+import type { NamespacedName, Registry, RegistryKind, RegistryObjects } from '../entry/registry.ts';
 
 const PROFILES: RegistryKind = {
   group: 'multicluster.x-k8s.io', plural: 'clusterprofiles', kind: 'ClusterProfile', namespaced: true,
@@ -63,11 +63,11 @@ function accessOf(profile: KubernetesObject, { secret }: RegistryObjects): Regis
     `its access providers ${providers.map(({ name }) => name).join(', ')} are commands, which are not run; use ` +
       'secretreader or kubeconfig-secretreader',
   );
-  const place = secretOf(profile, usable);
-  if (place === undefined) return refused(
+  const ref = secretOf(profile, usable);
+  if (ref === undefined) return refused(
     "its access provider names no Secret of the profile's own namespace; Secrets of other namespaces are not read",
   );
-  return bySecret(secret(place), place, (found) => byProvider(usable, found));
+  return bySecret(secret(ref), ref, (found) => byProvider(usable, found));
 }
 
 function byProvider({ name, cluster, settings }: Provider, secret: Secret): RegisteredAccess {
@@ -105,7 +105,7 @@ function providersOf(profile: KubernetesObject): readonly Provider[] {
 }
 
 /** The Secret that a provider reads; undefined for a command, and for a Secret of another namespace. */
-function secretOf({ metadata }: KubernetesObject, { name, settings }: Provider): ObjectPlace | undefined {
+function secretOf({ metadata }: KubernetesObject, { name, settings }: Provider): NamespacedName | undefined {
   const { namespace = '' } = metadata;
   if (name === 'secretreader') return { namespace, name: metadata.name ?? '' };
   const secretName = name === 'kubeconfig-secretreader' ? textAt(settings, 'name') : undefined;

@@ -7,25 +7,25 @@ import { composeKubeconfig } from '../entry/composed-kubeconfig.ts';
 import type { DnsService } from '../entry/dns-service.ts';
 import { bySecret, secretText } from '../entry/registry-fields.ts';
 import { refused, waiting, type RegisteredAccess } from '../entry/registered-cluster.ts';
-import type { ObjectPlace, Registry } from '../entry/registry.ts';
+import type { NamespacedName, Registry } from '../entry/registry.ts';
 
 /** The registry. */
 export const DNS: Registry = {
   kinds: [],
   domain: ({ dns }) => dns,
-  namedService: placeOf,
+  namedService: secretRefOf,
   read: ({ services = [], secret, namespace = '' }) => services.map((service) => ({
     entry: `Service ${service.name}`, name: service.name, labels: {},
-    hint: hintOf(service, placeOf(service, namespace)),
-    access: accessOf(service, placeOf(service, namespace), secret),
+    hint: hintOf(service, secretRefOf(service, namespace)),
+    access: accessOf(service, secretRefOf(service, namespace), secret),
   })),
 };
 
-function placeOf({ name }: DnsService, namespace: string): ObjectPlace {
+function secretRefOf({ name }: DnsService, namespace: string): NamespacedName {
   return { namespace, name };
 }
 
-function hintOf({ address, clusterId, authority }: DnsService, { namespace, name }: ObjectPlace): string {
+function hintOf({ address, clusterId, authority }: DnsService, { namespace, name }: NamespacedName): string {
   const announced = [
     address === undefined ? 'without an address' : `at ${address}`,
     ...(clusterId === undefined ? [] : [`as cluster ${clusterId}`]),
@@ -36,11 +36,11 @@ function hintOf({ address, clusterId, authority }: DnsService, { namespace, name
 }
 
 function accessOf(
-  service: DnsService, place: ObjectPlace, secret: Parameters<Registry['read']>[0]['secret'],
+  service: DnsService, ref: NamespacedName, secret: Parameters<Registry['read']>[0]['secret'],
 ): RegisteredAccess {
   const { address } = service;
   if (address === undefined) return waiting('DNS has no address for it');
-  return bySecret(secret(place), place, (found) => bySecretOf(found, service, address));
+  return bySecret(secret(ref), ref, (found) => bySecretOf(found, service, address));
 }
 
 function bySecretOf(secret: Secret, { authority }: DnsService, address: string): RegisteredAccess {

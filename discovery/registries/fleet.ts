@@ -4,7 +4,7 @@
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { bySecret, entryOf, isLeaving, kubeconfigIn, textAt } from '../entry/registry-fields.ts';
 import { refused } from '../entry/registered-cluster.ts';
-import type { ObjectPlace, Registry, RegistryKind } from '../entry/registry.ts';
+import type { NamespacedName, Registry, RegistryKind } from '../entry/registry.ts';
 
 const CLUSTERS: RegistryKind = {
   group: 'fleet.cattle.io', plural: 'clusters', kind: 'Cluster', namespaced: true, versions: ['v1alpha1'],
@@ -17,23 +17,23 @@ const NO_SECRET =
 /** The registry. */
 export const FLEET: Registry = {
   kinds: [CLUSTERS],
-  namedSecrets: (cluster) => [secretOf(cluster)].flatMap((place) => place ?? []),
+  namedSecrets: (cluster) => [secretOf(cluster)].flatMap((ref) => ref ?? []),
   read: ({ objects, secret }) => (objects.get(CLUSTERS.plural) ?? []).filter((cluster) => !isLeaving(cluster)).map(
     (cluster) => {
-      const place = secretOf(cluster);
+      const ref = secretOf(cluster);
       const { name = '', labels = {} } = cluster.metadata;
       return {
         entry: entryOf('Cluster', cluster.metadata), name, labels,
-        access: place === undefined
+        access: ref === undefined
           ? refused(NO_SECRET)
-          : bySecret(secret(place), place, (found) => kubeconfigIn(found, ['value'])),
+          : bySecret(secret(ref), ref, (found) => kubeconfigIn(found, ['value'])),
       };
     },
   ),
 };
 
 /** A Secret of another namespace is not read: the writer of a Cluster need not be allowed to. */
-function secretOf(cluster: KubernetesObject): ObjectPlace | undefined {
+function secretOf(cluster: KubernetesObject): NamespacedName | undefined {
   const { namespace = '' } = cluster.metadata;
   const name = textAt(cluster, 'spec.kubeConfigSecret');
   const isElsewhere = (textAt(cluster, 'spec.kubeConfigSecretNamespace') ?? namespace) !== namespace;

@@ -43,14 +43,14 @@ function clusterOf(object: KubernetesObject, found: RegistryObjects): Registered
   const { namespace = '', labels = {} } = object.metadata;
   const secretName = textAt(object, 'spec.kubeConfig.secretRef.name');
   if (secretName !== undefined) {
-    const place = { namespace, name: secretName };
+    const ref = { namespace, name: secretName };
     const key = textAt(object, 'spec.kubeConfig.secretRef.key');
-    const lookup = found.secret(place);
+    const lookup = found.secret(ref);
     return {
-      entry: entryOf('Secret', place) + (key === undefined ? '' : ` key ${key}`),
+      entry: entryOf('Secret', ref) + (key === undefined ? '' : ` key ${key}`),
       name: secretName.replace(/-kubeconfig$/, ''),
       labels: secretLabels(lookup) ?? labels,
-      access: bySecret(lookup, place, (secret) => kubeconfigIn(secret, key === undefined ? DEFAULT_KEYS : [key])),
+      access: bySecret(lookup, ref, (secret) => kubeconfigIn(secret, key === undefined ? DEFAULT_KEYS : [key])),
     };
   }
   const mapName = textAt(object, 'spec.kubeConfig.configMapRef.name');

@@ -3,7 +3,7 @@ import type { KubernetesObject } from '../../api/objects/core.ts';
 import { composeKubeconfig } from '../entry/composed-kubeconfig.ts';
 import { bySecret, conditionOf, entryOf, isLeaving, secretText, textAt, valueAt } from '../entry/registry-fields.ts';
 import { waiting, type RegisteredAccess } from '../entry/registered-cluster.ts';
-import type { ObjectPlace, Registry, RegistryKind, RegistryObjects } from '../entry/registry.ts';
+import type { NamespacedName, Registry, RegistryKind, RegistryObjects } from '../entry/registry.ts';
 
 const CLUSTERS: RegistryKind = {
   group: 'core.kubefed.io', plural: 'kubefedclusters', kind: 'KubeFedCluster', namespaced: true, versions: ['v1beta1'],
@@ -12,7 +12,7 @@ const CLUSTERS: RegistryKind = {
 /** The registry. */
 export const KUBE_FED: Registry = {
   kinds: [CLUSTERS],
-  namedSecrets: (cluster) => [placeOf(cluster)].flatMap((place) => place ?? []),
+  namedSecrets: (cluster) => [secretRefOf(cluster)].flatMap((ref) => ref ?? []),
   read: (found) => (found.objects.get(CLUSTERS.plural) ?? []).filter((cluster) => !isLeaving(cluster)).map(
     (cluster) => ({
       entry: entryOf('KubeFedCluster', cluster.metadata),
@@ -25,9 +25,9 @@ export const KUBE_FED: Registry = {
 
 function accessOf(cluster: KubernetesObject, { secret }: RegistryObjects): RegisteredAccess {
   if (conditionOf(cluster, 'Ready') === 'False') return waiting('KubeFed says that it is not Ready');
-  const place = placeOf(cluster);
-  if (place === undefined) return waiting('it names no Secret in spec.secretRef');
-  return bySecret(secret(place), place, (found) => {
+  const ref = secretRefOf(cluster);
+  if (ref === undefined) return waiting('it names no Secret in spec.secretRef');
+  return bySecret(secret(ref), ref, (found) => {
     const token = secretText(found, 'token');
     return token === undefined ? waiting('its Secret has no key token') : composeKubeconfig({
       server: textAt(cluster, 'spec.apiEndpoint'), certificateAuthorityData: textAt(cluster, 'spec.caBundle'), token,
@@ -42,7 +42,7 @@ function skipsChecks(cluster: KubernetesObject): boolean {
   return Array.isArray(skipped) && skipped.length > 0;
 }
 
-function placeOf(cluster: KubernetesObject): ObjectPlace | undefined {
+function secretRefOf(cluster: KubernetesObject): NamespacedName | undefined {
   const name = textAt(cluster, 'spec.secretRef.name');
   return name === undefined ? undefined : { namespace: cluster.metadata.namespace ?? '', name };
 }

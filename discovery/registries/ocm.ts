@@ -5,7 +5,7 @@ import type { RegistryChoice } from '../../api/registry/registry-choice.ts';
 import { composeKubeconfig } from '../entry/composed-kubeconfig.ts';
 import { bySecret, conditionOf, entryOf, isLeaving, recordsAt, secretText, textAt } from '../entry/registry-fields.ts';
 import { waiting, type RegisteredAccess } from '../entry/registered-cluster.ts';
-import type { ObjectPlace, Registry, RegistryKind, RegistryObjects } from '../entry/registry.ts';
+import type { NamespacedName, Registry, RegistryKind, RegistryObjects } from '../entry/registry.ts';
 
 const CLUSTERS: RegistryKind = {
   group: 'cluster.open-cluster-management.io', plural: 'managedclusters', kind: 'ManagedCluster', namespaced: false,
@@ -19,7 +19,7 @@ const ACCOUNTS: RegistryKind = {
 /** The registry. */
 export const OCM: Registry = {
   kinds: [CLUSTERS, ACCOUNTS],
-  namedSecrets: (object, from) => (isAccount(object, from) ? [placeOf(object)].flatMap((place) => place ?? []) : []),
+  namedSecrets: (object, from) => (isAccount(object, from) ? [secretRefOf(object)].flatMap((ref) => ref ?? []) : []),
   read: (found, from) => (found.objects.get(CLUSTERS.plural) ?? []).filter((cluster) => !isLeaving(cluster)).map(
     (cluster) => ({
       entry: entryOf('ManagedCluster', cluster.metadata),
@@ -38,10 +38,10 @@ function accessOf(cluster: KubernetesObject, found: RegistryObjects, from: Regis
   }
   const accounts = found.objects.get(ACCOUNTS.plural) ?? [];
   const account = accounts.find((object) => object.metadata.namespace === name && isAccount(object, from));
-  const place = account && placeOf(account);
+  const ref = account && secretRefOf(account);
   const wanted = `ManagedServiceAccount ${name}/${from.ocm?.managedServiceAccount ?? ''}`;
-  if (place === undefined) return waiting(`${wanted} does not exist, or has no token yet`);
-  return bySecret(found.secret(place), place, (secret) => {
+  if (ref === undefined) return waiting(`${wanted} does not exist, or has no token yet`);
+  return bySecret(found.secret(ref), ref, (secret) => {
     const [config] = recordsAt(cluster, 'spec.managedClusterClientConfigs');
     const authority = secret.data?.['ca.crt'] ?? textAt(config, 'caBundle');
     return composeKubeconfig({
@@ -55,7 +55,7 @@ function isAccount({ kind, metadata }: KubernetesObject, { ocm }: RegistryChoice
     && metadata.name === ocm?.managedServiceAccount;
 }
 
-function placeOf(account: KubernetesObject): ObjectPlace | undefined {
+function secretRefOf(account: KubernetesObject): NamespacedName | undefined {
   const name = textAt(account, 'status.tokenSecretRef.name');
   return name === undefined ? undefined : { namespace: account.metadata.namespace ?? '', name };
 }

@@ -15,7 +15,7 @@ import { Informer, type ConnectionState } from '../../kubernetes/watch/informer.
 import { boundedEntry } from '../entry/bounded-entry.ts';
 import type { DnsService } from '../entry/dns-service.ts';
 import type { RegistryReading } from '../entry/registry-reading.ts';
-import type { ObjectPlace, Registry, SecretLookup } from '../entry/registry.ts';
+import type { NamespacedName, Registry, SecretLookup } from '../entry/registry.ts';
 import { DnsServices } from './dns-services.ts';
 import { NamedSecrets } from './secret-follower.ts';
 import { ServedKind } from './served-kind.ts';
@@ -89,7 +89,7 @@ export class RegistryFollower {
     const read = this.#registry.read(
       {
         objects: this.#objects(), services: this.#announced(), namespace: this.#spec.namespaces?.[0], secrets,
-        secret: (place) => this.#lookup(place),
+        secret: (ref) => this.#lookup(ref),
       }, from,
     );
     return {
@@ -148,10 +148,10 @@ export class RegistryFollower {
   #wantSecrets(): void {
     const { namedSecrets = () => [], namedService } = this.#registry;
     const [namespace = ''] = this.#spec.namespaces ?? [];
-    const places = [...this.#objects().values()].flat().flatMap((object) => namedSecrets(object, this.#spec.from));
+    const names = [...this.#objects().values()].flat().flatMap((object) => namedSecrets(object, this.#spec.from));
     const ofServices = this.#announced().filter(({ name }) => this.#approved.has(name))
       .flatMap((service) => namedService?.(service, namespace) ?? []);
-    this.#named.want([...places, ...ofServices], this.#stopped.signal);
+    this.#named.want([...names, ...ofServices], this.#stopped.signal);
   }
 
   #announced(): readonly DnsService[] {
@@ -167,11 +167,11 @@ export class RegistryFollower {
       : { kind: 'unread', reason: 'Unreadable', message: reading.message };
   }
 
-  #lookup(place: ObjectPlace): SecretLookup {
+  #lookup(ref: NamespacedName): SecretLookup {
     const { namedSecrets, namedService } = this.#registry;
-    if ((namedSecrets ?? namedService) !== undefined) return this.#named.lookup(place);
+    if ((namedSecrets ?? namedService) !== undefined) return this.#named.lookup(ref);
     for (const informer of this.#selected) {
-      const secret = informer.get(`${place.namespace}/${place.name}`);
+      const secret = informer.get(`${ref.namespace}/${ref.name}`);
       if (secret !== undefined) return { kind: 'found', secret };
     }
     return { kind: 'missing' };

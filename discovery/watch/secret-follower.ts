@@ -7,7 +7,7 @@ import { messageOf } from '../../process/errors.ts';
 import { forwardAbort } from '../../kubernetes/flow/abort.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
-import type { ObjectPlace, SecretLookup } from '../entry/registry.ts';
+import type { NamespacedName, SecretLookup } from '../entry/registry.ts';
 
 interface Followed {
   readonly informer: Informer<Secret, Secret>;
@@ -27,27 +27,27 @@ export class NamedSecrets {
   }
 
   /** Follows these Secrets, until `signal` is aborted or they are not wanted any more, and no others. */
-  want(places: readonly ObjectPlace[], signal: AbortSignal): void {
-    const wanted = new Map(places.map((place) => [keyOf(place), place]));
+  want(names: readonly NamespacedName[], signal: AbortSignal): void {
+    const wanted = new Map(names.map((ref) => [keyOf(ref), ref]));
     for (const [key, { stop }] of this.#followed) {
       if (wanted.has(key)) continue;
       stop.abort();
       this.#followed.delete(key);
     }
-    for (const [key, place] of wanted) {
-      if (!this.#followed.has(key)) this.#followed.set(key, this.#follow(place, signal));
+    for (const [key, ref] of wanted) {
+      if (!this.#followed.has(key)) this.#followed.set(key, this.#follow(ref, signal));
     }
   }
 
   /** A Secret as far as it is known. */
-  lookup(place: ObjectPlace): SecretLookup {
-    const followed = this.#followed.get(keyOf(place))?.informer;
+  lookup(ref: NamespacedName): SecretLookup {
+    const followed = this.#followed.get(keyOf(ref))?.informer;
     if (followed?.hasSynced !== true) return { kind: 'unread', message: whyUnread(followed) };
-    const secret = followed.get(keyOf(place));
+    const secret = followed.get(keyOf(ref));
     return secret === undefined ? { kind: 'missing' } : { kind: 'found', secret };
   }
 
-  #follow({ namespace, name }: ObjectPlace, signal: AbortSignal): Followed {
+  #follow({ namespace, name }: NamespacedName, signal: AbortSignal): Followed {
     const stop = new AbortController();
     const informer = new Informer<Secret, Secret>({
       ...this.#options, type: SECRETS, selection: { namespace, fieldSelector: `metadata.name=${name}` },
@@ -67,6 +67,6 @@ function whyUnread(informer: Informer<Secret, Secret> | undefined): string {
   return connection?.kind === 'broken' ? messageOf(connection.error) : 'it is being read';
 }
 
-function keyOf({ namespace, name }: ObjectPlace): string {
+function keyOf({ namespace, name }: NamespacedName): string {
   return `${namespace}/${name}`;
 }

@@ -23,7 +23,7 @@ export interface CredentialOptions {
   readonly now: () => number;
 }
 
-interface SecretPlace {
+interface SecretKeyRef {
   readonly namespace: string;
   readonly name: string;
   readonly key: string;
@@ -39,41 +39,42 @@ export function startCredentials(options: CredentialOptions, signal: AbortSignal
 }
 
 async function renew(options: CredentialOptions, targetKey: string, signal: AbortSignal): Promise<ReconcileResult> {
-  const place = placeOf(options, targetKey);
-  const secret = place && (await readOwn(options.source, place, signal));
-  if (place === undefined || secret === undefined) return DONE;
-  const renewal = planRenewal(secret, place.key, options.now());
+  const secretRef = secretRefOf(options, targetKey);
+  const secret = secretRef && (await readOwn(options.source, secretRef, signal));
+  if (secretRef === undefined || secret === undefined) return DONE;
+  const renewal = planRenewal(secret, secretRef.key, options.now());
   if (renewal.kind === 'later') return { kind: 'requeue-after', ms: renewal.ms };
   if (renewal.kind === 'none') {
     options.logger.debug({ target: targetKey, why: renewal.why }, 'a token is not renewed');
     return DONE;
   }
-  await write({ ...options, place, secret, renewal, targetKey }, signal);
+  await write({ ...options, secretRef, secret, renewal, targetKey }, signal);
   return { kind: 'requeue-after', ms: 0 }; // when the new one is due
 }
 
 interface DueRenewal extends CredentialOptions {
   readonly targetKey: string;
-  readonly place: SecretPlace;
+  readonly secretRef: SecretKeyRef;
   readonly secret: Secret;
   readonly renewal: Extract<Renewal, { readonly kind: 'now' }>;
 }
 
 async function write(
-  { source, targets, logger, targetKey, place, secret, renewal }: DueRenewal, signal: AbortSignal,
+  { source, targets, logger, targetKey, secretRef, secret, renewal }: DueRenewal, signal: AbortSignal,
 ): Promise<void> {
   const session = targets.get(targetKey)?.session;
   if (session === undefined) throw new Error('its target has no session');
   const { account, seconds, kubeconfig } = renewal;
   const { token, expirationTimestamp } = await requestToken(session.client, { ...account, seconds }, signal);
   const { uid, resourceVersion } = secret.metadata;
-  const data = { [place.key]: Buffer.from(withToken(kubeconfig, token), 'utf8').toString('base64') };
+  const data = { [secretRef.key]: Buffer.from(withToken(kubeconfig, token), 'utf8').toString('base64') };
   const patch = { metadata: { uid, resourceVersion }, data };
-  await source.patch(SECRETS, { namespace: place.namespace, name: place.name }, { patchType: 'merge', patch }, signal);
+  const { namespace, name } = secretRef;
+  await source.patch(SECRETS, { namespace, name }, { patchType: 'merge', patch }, signal);
   logger.info({ target: targetKey, until: expirationTimestamp }, 'renewed the token of a target');
 }
 
-function placeOf({ targets, installNamespace }: CredentialOptions, targetKey: string): SecretPlace | undefined {
+function secretRefOf({ targets, installNamespace }: CredentialOptions, targetKey: string): SecretKeyRef | undefined {
   const target = targets.get(targetKey);
   const secret = target && targets.object(target.ref)?.spec.kubeconfigSecret;
   if (target === undefined || secret === undefined) return undefined;
@@ -84,7 +85,7 @@ function placeOf({ targets, installNamespace }: CredentialOptions, targetKey: st
 
 /** Peering grants access to its own Secrets only; any other is renewed by its owner. */
 async function readOwn(
-  source: ClusterClient, { namespace, name }: SecretPlace, signal: AbortSignal,
+  source: ClusterClient, { namespace, name }: SecretKeyRef, signal: AbortSignal,
 ): Promise<Secret | undefined> {
   try {
     return await source.get(SECRETS, { namespace, name }, signal);

@@ -91,7 +91,7 @@ function toRejectedTarget(target: string, { reason, message }: Rejection): Rejec
 }
 
 /** Index of a target in a list sorted by key, or where it would be inserted. */
-function placeOf(rejected: readonly RejectedTarget[], target: string): number {
+function indexOf(rejected: readonly RejectedTarget[], target: string): number {
   let [low, high] = [0, rejected.length];
   while (low < high) {
     const middle = (low + high) >> 1;
@@ -171,7 +171,7 @@ class PodClass {
     if (
       this.#rejected === undefined || (before?.reason === rejection?.reason && before?.message === rejection?.message)
     ) return;
-    const at = placeOf(this.#rejected, target);
+    const at = indexOf(this.#rejected, target);
     this.#rejected = this.#rejected.toSpliced(
       at, before === undefined ? 0 : 1, ...(rejection === undefined ? [] : [toRejectedTarget(target, rejection)]),
     );

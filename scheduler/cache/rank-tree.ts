@@ -10,8 +10,8 @@ export class RankTree {
   readonly #leaves: number;
 
   /** All ranks start as -Infinity. */
-  constructor(places: number) {
-    this.#leaves = 2 ** Math.ceil(Math.log2(Math.max(2, places)));
+  constructor(count: number) {
+    this.#leaves = 2 ** Math.ceil(Math.log2(Math.max(2, count)));
     this.#ranks = new Float64Array(this.#leaves).fill(-Infinity);
     this.#winners = new Int32Array(this.#leaves * 2);
     for (let leaf = 0; leaf < this.#leaves; leaf += 1) this.#winners[this.#leaves + leaf] = leaf;
@@ -20,15 +20,15 @@ export class RankTree {
   }
 
   /** The rank at an index. */
-  at(place: number): number {
-    return this.#ranks[place] ?? -Infinity;
+  at(index: number): number {
+    return this.#ranks[index] ?? -Infinity;
   }
 
   /** Changes the rank at an index. */
-  set(place: number, rank: number): void {
-    if (this.#ranks[place] === rank) return;
-    this.#ranks[place] = rank;
-    for (let match = (this.#leaves + place) >> 1; match >= 1; match >>= 1) {
+  set(index: number, rank: number): void {
+    if (this.#ranks[index] === rank) return;
+    this.#ranks[index] = rank;
+    for (let match = (this.#leaves + index) >> 1; match >= 1; match >>= 1) {
       const one = this.#winners[2 * match] as number;
       const other = this.#winners[2 * match + 1] as number;
       this.#winners[match] = (this.#ranks[other] as number) > (this.#ranks[one] as number) ? other : one;
@@ -41,11 +41,11 @@ export class RankTree {
   }
 
   /** Lowest index with the highest rank above `floor` for which `mayCount` holds, or -1. */
-  bestOf(places: number, floor: number, mayCount: (place: number) => boolean): number {
+  bestOf(count: number, floor: number, mayCount: (index: number) => boolean): number {
     let [best, highest] = [-1, floor];
-    for (let place = 0; place < places; place += 1) {
-      const rank = this.#ranks[place] as number;
-      if (rank > highest && mayCount(place)) [best, highest] = [place, rank];
+    for (let index = 0; index < count; index += 1) {
+      const rank = this.#ranks[index] as number;
+      if (rank > highest && mayCount(index)) [best, highest] = [index, rank];
     }
     return best;
   }

@@ -32,7 +32,7 @@ interface OpenCandidate {
   isAbandoned: boolean;
 }
 
-interface Place {
+interface NamespaceDeadlines {
   readonly open: Map<string, OpenCandidate>;
   /**
    * All candidates with an earlier deadline are confirmed; undefined until the value written by an earlier process was
@@ -45,25 +45,26 @@ interface Place {
   bound: number;
 }
 
-/** The candidates of all places. A place is a namespace of a target, under any key. */
+/** The candidates of each namespace of each target, under any key of it: `targetNamespace`. */
 export class CandidateDeadlines {
-  readonly #places = new Map<string, Place>();
+  readonly #byNamespace = new Map<string, NamespaceDeadlines>();
 
   /**
    * Deadline of a candidate that is about to be sent, on the target's clock; the same one when it is sent again.
    * Undefined when it needs no confirmation: too little is known, too many are unconfirmed, or earlier ones may still
    * exist.
    */
-  begin(place: string, pod: { readonly uid: string; readonly key: string }, clock: TargetClock, now: number): number
-    | undefined {
-    const { open, announced, last } = this.#place(place);
+  begin(
+    targetNamespace: string, pod: { readonly uid: string; readonly key: string }, clock: TargetClock, now: number,
+  ): number | undefined {
+    const { open, announced, last } = this.#namespace(targetNamespace);
     const before = open.get(pod.uid);
     if (before !== undefined) return before.before;
     const [earliest, latest] = [clock.earliest(now), clock.latest(now)];
     const isFull = open.size >= MOST_OPEN || [...open.values()].some(({ isAbandoned }) => isAbandoned);
     if (announced === undefined || earliest === undefined || latest === undefined || isFull) return undefined;
     const deadline = Math.max(Math.ceil(latest) + CONFIRM_WITHIN_MS, announced, last);
-    this.#place(place).last = deadline;
+    this.#namespace(targetNamespace).last = deadline;
     open.set(
       pod.uid, { key: pod.key, before: deadline, goneAt: now + (deadline + STOP_MS - earliest), isAbandoned: false },
     );
@@ -74,84 +75,84 @@ export class CandidateDeadlines {
    * Time after which the target has certainly stopped the pod's candidate, on our clock; undefined when that cannot be
    * known.
    */
-  goneAt(place: string, uid: string): number | undefined {
-    const candidate = this.#places.get(place)?.open.get(uid);
+  goneAt(targetNamespace: string, uid: string): number | undefined {
+    const candidate = this.#byNamespace.get(targetNamespace)?.open.get(uid);
     return candidate?.isAbandoned === false ? candidate.goneAt : undefined;
   }
 
   /** When to reconcile the pod's candidate again in any case, on our clock; undefined when that makes no difference. */
-  nextLook(place: string, uid: string, now: number): number | undefined {
-    const goneAt = this.goneAt(place, uid);
+  nextLook(targetNamespace: string, uid: string, now: number): number | undefined {
+    const goneAt = this.goneAt(targetNamespace, uid);
     if (goneAt === undefined) return undefined;
     const tooLateAt = goneAt - STOP_MS - CONFIRM_MARGIN_MS;
     return [tooLateAt, goneAt].find((time) => time > now) ?? now + INTERVAL_MS;
   }
 
   /** Its pod is sent to another target. Until the candidate here is known to be gone, no later one is confirmed. */
-  abandon(place: string, uid: string): void {
-    const candidate = this.#places.get(place)?.open.get(uid);
+  abandon(targetNamespace: string, uid: string): void {
+    const candidate = this.#byNamespace.get(targetNamespace)?.open.get(uid);
     if (candidate !== undefined) candidate.isAbandoned = true;
   }
 
   /** Abandoned candidates, by UID and key of the pod. */
-  abandoned(place: string): readonly (readonly [uid: string, key: string])[] {
-    const { open } = this.#place(place);
+  abandoned(targetNamespace: string): readonly (readonly [uid: string, key: string])[] {
+    const { open } = this.#namespace(targetNamespace);
     return [...open].flatMap(([uid, { key, isAbandoned }]) => (isAbandoned ? [[uid, key] as const] : []));
   }
 
   /** The target has no candidate of the pod, deletes it by itself, or must not stop it any more. */
-  remove(place: string, uid: string): void {
-    this.#places.get(place)?.open.delete(uid);
+  remove(targetNamespace: string, uid: string): void {
+    this.#byNamespace.get(targetNamespace)?.open.delete(uid);
   }
 
   /** The pod of a candidate with this deadline is bound. */
-  bound(place: string, uid: string, before: number): void {
-    const known = this.#place(place);
+  bound(targetNamespace: string, uid: string, before: number): void {
+    const known = this.#namespace(targetNamespace);
     known.open.delete(uid);
     known.last = Math.max(known.last, before);
     known.bound = Math.max(known.bound, before);
   }
 
   /** Whether the last value written to the target is known. */
-  isKnown(place: string): boolean {
-    return this.#place(place).announced !== undefined;
+  isKnown(targetNamespace: string): boolean {
+    return this.#namespace(targetNamespace).announced !== undefined;
   }
 
   /** Whether a bound candidate waits for its confirmation, which needs that value. */
-  isAwaited(place: string): boolean {
-    return this.#place(place).bound >= 0;
+  isAwaited(targetNamespace: string): boolean {
+    return this.#namespace(targetNamespace).bound >= 0;
   }
 
   /**
    * Notes what the target has in writing: all candidates with an earlier deadline are confirmed. Undefined when the
    * stored value is no longer known.
    */
-  recordAnnounced(place: string, before: number | undefined): void {
-    this.#place(place).announced = before;
+  recordAnnounced(targetNamespace: string, before: number | undefined): void {
+    this.#namespace(targetNamespace).announced = before;
   }
 
   /**
    * The value to write to the target: all candidates with an earlier deadline are confirmed. Undefined when that
    * confirms no further one.
    */
-  due(place: string): number | undefined {
-    const { open, announced, last, bound } = this.#place(place);
+  due(targetNamespace: string): number | undefined {
+    const { open, announced, last, bound } = this.#namespace(targetNamespace);
     if (announced === undefined || bound < announced) return undefined;
     const before = Math.min(last + 1, ...[...open.values()].map((candidate) => candidate.before));
     return before > announced ? before : undefined;
   }
 
-  /** Removes a place. */
-  drop(place: string): void {
-    this.#places.delete(place);
+  /** Removes a namespace of a target. */
+  drop(targetNamespace: string): void {
+    this.#byNamespace.delete(targetNamespace);
   }
 
-  #place(key: string): Place {
-    let place = this.#places.get(key);
-    if (place === undefined) {
-      place = { open: new Map(), announced: undefined, last: 0, bound: -1 };
-      this.#places.set(key, place);
+  #namespace(key: string): NamespaceDeadlines {
+    let known = this.#byNamespace.get(key);
+    if (known === undefined) {
+      known = { open: new Map(), announced: undefined, last: 0, bound: -1 };
+      this.#byNamespace.set(key, known);
     }
-    return place;
+    return known;
   }
 }

@@ -15,7 +15,7 @@ import type { TargetClusters } from '../../targets/target-clusters.ts';
 import type { Rejection } from '../snapshot/rejection.ts';
 import { connectionTimeoutMs, createCandidate } from './candidate-writer.ts';
 import type { ClusterCache } from './cluster-cache.ts';
-import { placeOf, type Confirmations } from './confirmation-controller.ts';
+import { targetNamespaceOf, type Confirmations } from './confirmation-controller.ts';
 import type { PodMemory } from './pod-memory.ts';
 
 /** A candidate to send. */
@@ -88,7 +88,7 @@ export class CandidateSender {
   ): ReconcileResult {
     const memory = this.#state.memoryOf(proxy.uid);
     memory.pendingCreate = undefined;
-    this.#confirmations.deadlines.remove(placeOf(key, proxy), proxy.uid);
+    this.#confirmations.deadlines.remove(targetNamespaceOf(key, proxy), proxy.uid);
     memory.noteRejection(key, rejection, performance.now() + ms);
     observeRejection(key);
     this.#state.candidateGone(memory, key);
@@ -115,7 +115,7 @@ export class CandidateSender {
       }
     }
     // it is being deleted, so its target need not stop it
-    this.#confirmations.deadlines.remove(placeOf(target, proxy), proxy.uid);
+    this.#confirmations.deadlines.remove(targetNamespaceOf(target, proxy), proxy.uid);
   }
 
   /** Afterwards nobody can know when the target has stopped it; the watch enqueues the pod again. */
@@ -125,7 +125,7 @@ export class CandidateSender {
     const client = this.#clientOf(target);
     if (client === undefined) return;
     await executePlan(client, plan, signal).catch(unless(isNotFound));
-    this.#confirmations.deadlines.remove(placeOf(target, proxy), proxy.uid);
+    this.#confirmations.deadlines.remove(targetNamespaceOf(target, proxy), proxy.uid);
   }
 
   #clientOf(target: string): ClusterClient | undefined {

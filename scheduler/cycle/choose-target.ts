@@ -65,7 +65,7 @@ export type Choice =
 type IncompleteGroup = Extract<GroupState, { readonly kind: 'incomplete' }>;
 
 /** The target chosen for a member of a group. */
-interface MemberPlace {
+interface MemberChoice {
   readonly member: ProxyPod;
   readonly answer: Chosen;
 }
@@ -114,7 +114,7 @@ export class TargetChooser {
 
   /** Chooses the target of a pod, by itself or with its group. */
   choose(proxy: ProxyPod, memory: PodMemory): Choice {
-    const groupState = this.#state.places.groups.stateOf(proxy.uid);
+    const groupState = this.#state.podTracker.groups.stateOf(proxy.uid);
     switch (groupState?.kind) {
       case 'failed':
         return { kind: 'later' }; // the deletion of the last candidate enqueues the pod again
@@ -141,25 +141,25 @@ export class TargetChooser {
         ...retryAt(tried.retryAt),
       };
     }
-    const { places, own, retriedAt } = this.#tryPlaces(proxy, unplaced);
-    if (places.length < needed) {
-      for (const { member, answer } of places) this.#state.undoPlace(answer.target, member);
-      this.#state.places.enqueueAll(this.#state.places.groups.fail(proxy.uid));
-      this.#noteTried(proxy, { unplaced: unplaced.length, fit: places.length, retryAt: retriedAt });
-      const rejected = [groupDoesNotFit(proxy, places.length, needed), ...(own.kind === 'none' ? own.rejected : [])];
+    const { assumed, own, retriedAt } = this.#tryAssumeAll(proxy, unplaced);
+    if (assumed.length < needed) {
+      for (const { member, answer } of assumed) this.#state.undoAssume(answer.target, member);
+      this.#state.podTracker.enqueueAll(this.#state.podTracker.groups.fail(proxy.uid));
+      this.#noteTried(proxy, { unplaced: unplaced.length, fit: assumed.length, retryAt: retriedAt });
+      const rejected = [groupDoesNotFit(proxy, assumed.length, needed), ...(own.kind === 'none' ? own.rejected : [])];
       return { kind: 'none', dependsOnPods: true, rejected, ...retryAt(retriedAt) };
     }
-    for (const { member, answer } of places) this.#reserve(member, answer);
+    for (const { member, answer } of assumed) this.#reserve(member, answer);
     return memory.reservation === undefined ? own : { kind: 'reserved' };
   }
 
   /**
    * Reserves a target for each member that finds one, for the time of this decision. `own` is the outcome for `proxy`.
    */
-  #tryPlaces(proxy: ProxyPod, unplaced: IncompleteGroup['unplaced']): {
-    readonly places: readonly MemberPlace[]; readonly own: Choice; readonly retriedAt: number
+  #tryAssumeAll(proxy: ProxyPod, unplaced: IncompleteGroup['unplaced']): {
+    readonly assumed: readonly MemberChoice[]; readonly own: Choice; readonly retriedAt: number
   } {
-    const places: MemberPlace[] = [];
+    const assumed: MemberChoice[] = [];
     let own: Choice = { kind: 'later' };
     let retriedAt = Infinity;
     for (const { key, uid } of unplaced) {
@@ -170,10 +170,10 @@ export class TargetChooser {
       if (answer.kind === 'none' && answer.retryMs !== undefined) retriedAt =
         Math.min(retriedAt, performance.now() + answer.retryMs);
       if (answer.kind !== 'chosen') continue;
-      this.#state.tryPlace(answer.target, member, answer.requirements);
-      places.push({ member, answer });
+      this.#state.tryAssume(answer.target, member, answer.requirements);
+      assumed.push({ member, answer });
     }
-    return { places, own, retriedAt };
+    return { assumed, own, retriedAt };
   }
 
   /** Reserves the target for the pod, and stores why it was chosen. */
@@ -206,7 +206,7 @@ export class TargetChooser {
     const { target, chaperon } = chosen;
     this.#state.memoryOf(member.uid).reservation = { key: member.key, target, chaperon };
     this.hold(member, chosen);
-    this.#state.places.enqueueAll([member.key]);
+    this.#state.podTracker.enqueueAll([member.key]);
   }
 
   #decide(proxy: ProxyPod, memory: PodMemory): Choice {

@@ -10,13 +10,13 @@ import type { TargetClusters } from '../../targets/target-clusters.ts';
 import type { TargetSession } from '../../targets/target-session.ts';
 import { findCandidate, hasEnded, candidateStateOf, unobservedTargets } from './candidate-writer.ts';
 import type { CandidateDeadlines } from './candidate-deadlines.ts';
-import { placeOf } from './confirmation-controller.ts';
+import { targetNamespaceOf } from './confirmation-controller.ts';
 import type { PlacementInputs } from '../cache/placement-inputs.ts';
 import type { PlacementWorld } from '../decision/placement-constraints.ts';
 import { NO_DELAY, type Delay } from './overdue-pod.ts';
 import type { Candidate } from './placement.ts';
 import type { MemberState } from '../queue/pod-groups.ts';
-import { PodPlaces } from '../queue/pod-places.ts';
+import { PodTracker } from '../queue/pod-tracker.ts';
 import { PodMemory } from './pod-memory.ts';
 import type { NodeRequirements } from '../snapshot/node-requirements.ts';
 import { TargetViews } from '../cache/target-views.ts';
@@ -38,7 +38,7 @@ export interface ObservedClusters {
 export class ClusterCache {
   readonly views = new TargetViews();
   /** Where pods are, and which of them wait. */
-  readonly places = new PodPlaces((key) => this.#enqueue(key));
+  readonly podTracker = new PodTracker((key) => this.#enqueue(key));
   readonly #clusters: ObservedClusters;
   readonly #memories = new Map<string, PodMemory>();
   readonly #verdicts = new VerdictTimes();
@@ -53,7 +53,7 @@ export class ClusterCache {
 
   constructor(clusters: ObservedClusters) {
     this.#clusters = clusters;
-    this.#viewed = new ViewedTargets(clusters, this.views, () => this.places.wakeWaiting());
+    this.#viewed = new ViewedTargets(clusters, this.views, () => this.podTracker.wakeWaiting());
   }
 
   /** Registers the watch handlers; `enqueue` requests a reconcile of a pod. Call before the informers run. */
@@ -64,14 +64,14 @@ export class ClusterCache {
       nodeChanged: (nodeName) => {
         const target = targets.byNode(nodeName);
         if (target !== undefined) this.#viewed.look(target);
-        this.places.wakeWaiting();
+        this.podTracker.wakeWaiting();
       },
-      rulesChanged: () => this.places.wakeWaiting(),
+      rulesChanged: () => this.podTracker.wakeWaiting(),
     });
     proxies.onChange((key, before, after) => {
       if (before !== undefined && before.uid !== after?.uid) this.#forget(before);
       if (!this.#begun && after !== undefined && after.nodeName === undefined) this.#inherited.add(after.uid);
-      if (after !== undefined) this.#countPlace(after);
+      if (after !== undefined) this.#countPlaced(after);
       // after the bind the feedback controller owns the pod
       if (after?.nodeName !== undefined) this.#memories.delete(after.uid);
       else this.#enqueue(key);
@@ -84,7 +84,7 @@ export class ClusterCache {
         this.#verdicts.forget(target.key);
         this.#forgetReservations(target.key);
         this.#enqueuePodsOf(target.key);
-        this.places.wakeWaiting();
+        this.podTracker.wakeWaiting();
       },
     });
   }
@@ -109,7 +109,7 @@ export class ClusterCache {
 
   #observeSession(target: TargetCluster, session: TargetSession): void {
     session.onSummary((summary) => {
-      if (this.views.publish(target.key, summary)) this.places.wakeWaiting();
+      if (this.views.publish(target.key, summary)) this.podTracker.wakeWaiting();
     });
     session.chaperons.onChange((_key, before, after) => this.#observeCandidate(target, before, after));
     session.delegates.onChange((_key, before, after) => this.#observeDelegate(target, before, after));
@@ -144,13 +144,13 @@ export class ClusterCache {
     if (record === undefined || this.#clusters.proxies.get(record.parentKey)?.nodeName !== undefined) return;
     if (after !== undefined) this.memoryOf(record.parentUid).targets.add(target.key);
     const proxy = this.#clusters.proxies.get(record.parentKey);
-    if (proxy?.uid === record.parentUid) this.#countPlace(proxy);
+    if (proxy?.uid === record.parentUid) this.#countPlaced(proxy);
     this.#enqueue(record.parentKey);
   }
 
   /** Targets change all the time while a burst waits: only pods that may have something in this one are enqueued. */
   #targetChanged(target: TargetCluster): void {
-    if (this.#viewed.noteHealth(target)) this.places.wakeWaiting();
+    if (this.#viewed.noteHealth(target)) this.podTracker.wakeWaiting();
     if (target.session?.hasSynced !== true) return;
     for (const proxy of unbound(this.#clusters.proxies)) {
       const memory = this.#memories.get(proxy.uid);
@@ -161,11 +161,11 @@ export class ClusterCache {
   }
 
   /** Counts a pod on its node, or where it has a candidate; enqueues pods that wait for other pods. */
-  #countPlace(proxy: ProxyPod): void {
+  #countPlaced(proxy: ProxyPod): void {
     const [target] = this.#memories.get(proxy.uid)?.targets ?? [];
     const nodeName = proxy.nodeName
       ?? (target === undefined ? undefined : this.#clusters.targets.get(target)?.nodeName);
-    this.places.count(proxy, nodeName, () => this.#memberState(proxy));
+    this.podTracker.count(proxy, nodeName, () => this.#memberState(proxy));
   }
 
   #memberState(proxy: Pick<ProxyPod, 'key' | 'uid' | 'nodeName'>): MemberState {
@@ -183,27 +183,27 @@ export class ClusterCache {
   /** Placement inputs other than the pod and the targets. */
   get world(): PlacementWorld {
     const { inputs, placement } = this.#clusters;
-    return { policies: inputs.book, placed: this.places.placed, ...placement };
+    return { policies: inputs.book, placed: this.podTracker.placed, ...placement };
   }
 
   /** A candidate of the pod was sent to a target: its capacity is reserved, and the pod counts as placed there. */
   assume(targetKey: string, proxy: ProxyPod, requirements: NodeRequirements): void {
     this.views.assume(targetKey, proxy.uid, requirements);
     this.memoryOf(proxy.uid).targets.add(targetKey);
-    this.#countPlace(proxy);
+    this.#countPlaced(proxy);
   }
 
   /** Reserves a target while several pods are decided, without notifications; {@link assume} makes it last. */
-  tryPlace(targetKey: string, proxy: ProxyPod, requirements: NodeRequirements): void {
+  tryAssume(targetKey: string, proxy: ProxyPod, requirements: NodeRequirements): void {
     this.views.assume(targetKey, proxy.uid, requirements);
     const nodeName = this.#clusters.targets.get(targetKey)?.nodeName;
-    if (nodeName !== undefined) this.places.placed.place(proxy, nodeName);
+    if (nodeName !== undefined) this.podTracker.placed.place(proxy, nodeName);
   }
 
-  /** Undoes {@link tryPlace}. */
-  undoPlace(targetKey: string, proxy: ProxyPod): void {
+  /** Undoes {@link tryAssume}. */
+  undoAssume(targetKey: string, proxy: ProxyPod): void {
     this.views.release(targetKey, proxy.uid);
-    this.places.placed.remove(proxy.uid);
+    this.podTracker.placed.remove(proxy.uid);
   }
 
   /** The pod's current chaperons and delegates. `now` is in ms of a monotonic clock. */
@@ -227,7 +227,7 @@ export class ClusterCache {
   }
 
   #gone(proxy: ProxyPod, memory: PodMemory, target: string): void {
-    if (memory.pendingCreate?.target !== target) this.deadlines?.remove(placeOf(target, proxy), proxy.uid);
+    if (memory.pendingCreate?.target !== target) this.deadlines?.remove(targetNamespaceOf(target, proxy), proxy.uid);
     this.candidateGone(memory, target);
   }
 
@@ -235,8 +235,8 @@ export class ClusterCache {
   candidateGone(memory: PodMemory, target: string): void {
     if (memory.pendingCreate?.target === target || memory.reservation?.target === target) return;
     memory.candidateGone(target);
-    if (memory.targets.size === 0) this.places.displace(memory.uid);
-    if (this.views.release(target, memory.uid)) this.places.wakeWaiting();
+    if (memory.targets.size === 0) this.podTracker.displace(memory.uid);
+    if (this.views.release(target, memory.uid)) this.podTracker.wakeWaiting();
   }
 
   /**
@@ -259,7 +259,7 @@ export class ClusterCache {
     const [target] = [...memory.targets, ...this.unobserved(proxy, memory)];
     if (target === undefined) return NO_DELAY;
     const outageMs = this.#viewed.outageMs(target, now);
-    const goneAt = this.deadlines?.goneAt(placeOf(target, proxy), proxy.uid);
+    const goneAt = this.deadlines?.goneAt(targetNamespaceOf(target, proxy), proxy.uid);
     return {
       target, isCommitted: memory.reservation?.target !== target, ...(outageMs !== undefined && { outageMs }),
       ...(goneAt !== undefined && this.#clusters.targets.get(target)?.serverHealth.silentMs !== undefined && {
@@ -281,10 +281,10 @@ export class ClusterCache {
   }
 
   #forget(proxy: ProxyPod): void {
-    this.places.forget(proxy);
+    this.podTracker.forget(proxy);
     this.views.releaseEverywhere(proxy.uid);
     for (const target of this.#memories.get(proxy.uid)?.targets ?? []) {
-      this.deadlines?.remove(placeOf(target, proxy), proxy.uid);
+      this.deadlines?.remove(targetNamespaceOf(target, proxy), proxy.uid);
     }
     this.#memories.delete(proxy.uid);
     this.#inherited.delete(proxy.uid);

@@ -43,7 +43,7 @@ const READS = { atOnce: 32, everyMs: 20 };
 const CALL_MS = 5_000;
 
 /** Key of a namespace in a target. */
-export function placeOf(target: string, { namespace }: Pick<ProxyPod, 'namespace'>): string {
+export function targetNamespaceOf(target: string, { namespace }: Pick<ProxyPod, 'namespace'>): string {
   return `${target} ${namespace}`;
 }
 
@@ -52,16 +52,16 @@ export class Confirmations {
   readonly deadlines = new CandidateDeadlines();
   readonly #options: ConfirmationOptions;
   readonly #holder = ownIncarnation();
-  /** When the collected binds of a place are written, in ms of a monotonic clock. */
+  /** When the collected binds of a namespace are written, in ms of a monotonic clock. */
   readonly #tellAt = new Map<string, number>();
   readonly #reads = new Pace(READS);
-  /** When places are read that are not known yet, in ms of a monotonic clock. */
+  /** When namespaces are read that are not known yet, in ms of a monotonic clock. */
   readonly #readAt = new Map<string, number>();
-  /** Places where the outcome of the last write is unknown. */
+  /** Namespaces where the outcome of the last write is unknown. */
   readonly #unanswered = new Set<string>();
-  /** Places whose targets do not serve SourceLeases, or deny them. */
+  /** Namespaces of targets that do not serve SourceLeases, or deny them. */
   readonly #withoutLeases = new Set<string>();
-  #enqueue: (place: string) => void = () => undefined;
+  #enqueue: (targetNamespace: string) => void = () => undefined;
 
   constructor(options: ConfirmationOptions) {
     this.#options = options;
@@ -70,26 +70,24 @@ export class Confirmations {
   /** Starts the controller. Call before the informer of proxies runs. */
   start(signal: AbortSignal): void {
     const { proxies, targets, logger, ready } = this.#options;
-    const controller = startController(
-      { name: 'confirmation', reconcile: (place) => this.#reconcile(place, signal), concurrency: 64, logger, ready },
-      signal,
-    );
-    this.#enqueue = (place) => controller.enqueue(place);
+    const reconcile = (key: string): Promise<ReconcileResult> => this.#reconcile(key, signal);
+    const controller = startController({ name: 'confirmation', reconcile, concurrency: 64, logger, ready }, signal);
+    this.#enqueue = (key) => controller.enqueue(key);
     proxies.onChange((_key, before, after) => {
       if (after?.nodeName !== undefined && before?.nodeName === undefined) {
         this.#noteBound(targets.byNode(after.nodeName), after);
       }
     });
-    const places = new Map<string, Set<string>>();
+    const namespaces = new Map<string, Set<string>>();
     targets.listen({
       sessionOpened: (target, { chaperons }) => chaperons.onChange((_key, before, after) => {
         if (before !== undefined || after?.confirmBefore === undefined) return;
-        places.set(target.key, (places.get(target.key) ?? new Set()).add(placeOf(target.key, after)));
+        namespaces.set(target.key, (namespaces.get(target.key) ?? new Set()).add(targetNamespaceOf(target.key, after)));
         const proxy = proxies.get(after.parentKey);
         if (proxy?.uid === after.parentUid && proxy.nodeName === target.nodeName) this.#noteBound(target, proxy);
       }),
-      changed: (target) => target.availability.kind === 'ready' && places.get(target.key)?.forEach(this.#enqueue),
-      removed: ({ key }) => places.get(key)?.forEach((place) => this.deadlines.drop(place)),
+      changed: (target) => target.availability.kind === 'ready' && namespaces.get(target.key)?.forEach(this.#enqueue),
+      removed: ({ key }) => namespaces.get(key)?.forEach((targetNamespace) => this.deadlines.drop(targetNamespace)),
     });
   }
 
@@ -100,83 +98,85 @@ export class Confirmations {
   deadlineFor({ key, session }: TargetCluster, proxy: ProxyPod, mayTakeLong: boolean): number | undefined {
     const stops = session?.mode === 'PodChaperon'
       && session.summary?.metadata.annotations?.[STOPS_UNCONFIRMED_ANNOTATION] === TRUE;
-    const place = placeOf(key, proxy);
-    if (!stops || mayTakeLong || proxy.group !== undefined || this.#withoutLeases.has(place)) return undefined;
-    if (!this.deadlines.isKnown(place)) this.#enqueue(place);
-    return this.deadlines.begin(place, proxy, session.client.transport.clock, performance.now());
+    const targetNamespace = targetNamespaceOf(key, proxy);
+    const mayBeStopped = stops && !mayTakeLong && proxy.group === undefined;
+    if (!mayBeStopped || this.#withoutLeases.has(targetNamespace)) return undefined;
+    if (!this.deadlines.isKnown(targetNamespace)) this.#enqueue(targetNamespace);
+    return this.deadlines.begin(targetNamespace, proxy, session.client.transport.clock, performance.now());
   }
 
   #noteBound(target: TargetCluster | undefined, proxy: ProxyPod): void {
     const before = target?.session?.find(proxy).chaperon?.confirmBefore;
     if (target === undefined || before === undefined) return;
-    this.deadlines.bound(placeOf(target.key, proxy), proxy.uid, before);
-    this.#enqueue(placeOf(target.key, proxy));
+    this.deadlines.bound(targetNamespaceOf(target.key, proxy), proxy.uid, before);
+    this.#enqueue(targetNamespaceOf(target.key, proxy));
   }
 
-  async #reconcile(place: string, signal: AbortSignal): Promise<ReconcileResult> {
-    const [targetKey = '', namespace = ''] = place.split(' ');
+  async #reconcile(targetNamespace: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const [targetKey = '', namespace = ''] = targetNamespace.split(' ');
     const target = this.#options.targets.get(targetKey);
-    // the target's return enqueues the place again
-    if (target?.session === undefined || target.availability.kind !== 'ready' || this.#withoutLeases.has(place)) {
-      this.#readAt.delete(place);
+    // the target's return enqueues the namespace again
+    const isReady = target?.session !== undefined && target.availability.kind === 'ready';
+    if (!isReady || this.#withoutLeases.has(targetNamespace)) {
+      this.#readAt.delete(targetNamespace);
       return DONE;
     }
     const where = { client: target.session.client.urgent(CALL_MS), namespace };
-    const ms = this.#untilRead(place);
+    const ms = this.#untilRead(targetNamespace);
     if (ms !== undefined && ms > 0) return { kind: 'requeue-after', ms };
-    if (ms !== undefined) await this.#read(place, where, signal);
-    if (!(await this.#isClear(place, where, signal))) return { kind: 'requeue-after', ms: AGAIN_MS };
-    return this.#tellInTime(place, where, signal);
+    if (ms !== undefined) await this.#read(targetNamespace, where, signal);
+    if (!(await this.#isClear(targetNamespace, where, signal))) return { kind: 'requeue-after', ms: AGAIN_MS };
+    return this.#tellInTime(targetNamespace, where, signal);
   }
 
   /** Wait until what is announced is read, in ms; undefined where it is known. A bound candidate does not wait. */
-  #untilRead(place: string): number | undefined {
-    if (this.#unanswered.has(place)) return 0;
-    if (this.deadlines.isKnown(place)) return undefined;
-    if (this.deadlines.isAwaited(place)) return 0;
+  #untilRead(targetNamespace: string): number | undefined {
+    if (this.#unanswered.has(targetNamespace)) return 0;
+    if (this.deadlines.isKnown(targetNamespace)) return undefined;
+    if (this.deadlines.isAwaited(targetNamespace)) return 0;
     const now = performance.now();
-    const readAt = this.#readAt.get(place) ?? this.#reads.take(now);
-    this.#readAt.set(place, readAt);
+    const readAt = this.#readAt.get(targetNamespace) ?? this.#reads.take(now);
+    this.#readAt.set(targetNamespace, readAt);
     return readAt - now;
   }
 
   /** Whether all abandoned candidates are gone. */
-  async #isClear(place: string, { client, namespace }: Where, signal: AbortSignal): Promise<boolean> {
-    for (const [uid, key] of this.deadlines.abandoned(place)) {
-      if (await isGone(client, { namespace, key, uid }, signal)) this.deadlines.remove(place, uid);
+  async #isClear(targetNamespace: string, { client, namespace }: Where, signal: AbortSignal): Promise<boolean> {
+    for (const [uid, key] of this.deadlines.abandoned(targetNamespace)) {
+      if (await isGone(client, { namespace, key, uid }, signal)) this.deadlines.remove(targetNamespace, uid);
     }
-    return this.deadlines.abandoned(place).length === 0;
+    return this.deadlines.abandoned(targetNamespace).length === 0;
   }
 
-  async #tellInTime(place: string, where: Where, signal: AbortSignal): Promise<ReconcileResult> {
-    if (this.deadlines.due(place) === undefined) return DONE;
+  async #tellInTime(targetNamespace: string, where: Where, signal: AbortSignal): Promise<ReconcileResult> {
+    if (this.deadlines.due(targetNamespace) === undefined) return DONE;
     const now = performance.now();
-    const tellAt = this.#tellAt.get(place) ?? now + GATHER_MS;
-    this.#tellAt.set(place, tellAt);
+    const tellAt = this.#tellAt.get(targetNamespace) ?? now + GATHER_MS;
+    this.#tellAt.set(targetNamespace, tellAt);
     if (tellAt > now) return { kind: 'requeue-after', ms: tellAt - now };
-    this.#tellAt.delete(place);
-    await this.#announce(place, where, signal);
+    this.#tellAt.delete(targetNamespace);
+    await this.#announce(targetNamespace, where, signal);
     return { kind: 'requeue-after', ms: 0 };
   }
 
-  async #read(place: string, { client, namespace }: Where, signal: AbortSignal): Promise<void> {
+  async #read(targetNamespace: string, { client, namespace }: Where, signal: AbortSignal): Promise<void> {
     const lease = await client
       .get(SOURCE_LEASES, { namespace, name: candidateLeaseName(this.#options.sourceId) }, signal)
       .catch(unless(isNotFound));
-    this.deadlines.recordAnnounced(place, announcedBy(lease));
-    this.#unanswered.delete(place);
-    this.#readAt.delete(place);
+    this.deadlines.recordAnnounced(targetNamespace, announcedBy(lease));
+    this.#unanswered.delete(targetNamespace);
+    this.#readAt.delete(targetNamespace);
   }
 
   /**
    * Candidates sent from now on have a later deadline than the written one, whatever the outcome. After a timeout the
    * stored value is read first: an older write must not arrive after a newer one.
    */
-  async #announce(place: string, { client, namespace }: Where, signal: AbortSignal): Promise<void> {
-    const before = this.deadlines.due(place);
+  async #announce(targetNamespace: string, { client, namespace }: Where, signal: AbortSignal): Promise<void> {
+    const before = this.deadlines.due(targetNamespace);
     if (before === undefined) return;
-    this.deadlines.recordAnnounced(place, before);
-    this.#unanswered.add(place);
+    this.deadlines.recordAnnounced(targetNamespace, before);
+    this.#unanswered.add(targetNamespace);
     const { sourceId } = this.#options;
     const metadata = { namespace, name: candidateLeaseName(sourceId), labels: { [PARENT_CLUSTER_LABEL]: sourceId } };
     const lease: SourceLease = {
@@ -187,21 +187,21 @@ export class Confirmations {
     };
     try {
       await client.briefly().apply(SOURCE_LEASES, lease, FIELD_MANAGER, signal);
-      this.#unanswered.delete(place);
+      this.#unanswered.delete(targetNamespace);
     } catch (error) {
       if (!isRejection(error)) throw error;
       this.#options.logger.warn(
-        { place }, 'the target does not support SourceLeases; candidates are confirmed one by one',
+        { targetNamespace }, 'the target does not support SourceLeases; candidates are confirmed one by one',
       );
-      this.#withoutLeases.add(place);
-      await this.#tellEach(place, { client, namespace }, signal);
+      this.#withoutLeases.add(targetNamespace);
+      await this.#tellEach(targetNamespace, { client, namespace }, signal);
     }
   }
 
-  /** Removes the deadline from each bound candidate. No later candidate of the place gets a deadline. */
-  async #tellEach(place: string, { client, namespace }: Where, signal: AbortSignal): Promise<void> {
+  /** Removes the deadline from each bound candidate. No later candidate of the namespace gets a deadline. */
+  async #tellEach(targetNamespace: string, { client, namespace }: Where, signal: AbortSignal): Promise<void> {
     const { targets, proxies } = this.#options;
-    const target = targets.get(place.split(' ')[0] ?? '');
+    const target = targets.get(targetNamespace.split(' ')[0] ?? '');
     for (
       const { name, uid, confirmBefore, parentKey, parentUid, ...chaperon } of target?.session?.chaperons.records()
         ?? []

@@ -20,7 +20,7 @@ import {
 } from '../../process/placement-metrics.ts';
 import { hasSurelyStopped } from '../../model/delegate/confirmation.ts';
 import { CandidateSender, REJECTION_MS } from './candidate-sender.ts';
-import { Confirmations, placeOf } from './confirmation-controller.ts';
+import { Confirmations, targetNamespaceOf } from './confirmation-controller.ts';
 import type { DecisionToLog } from '../explain/decision-log.ts';
 import { withPlacementRecord } from '../explain/explain.ts';
 import { ClusterCache } from './cluster-cache.ts';
@@ -159,7 +159,7 @@ class Scheduling {
   #abandonStoppedCandidates(proxy: ProxyPod, memory: PodMemory): void {
     const { deadlines } = this.confirmations;
     for (const key of memory.targets) {
-      const goneAt = deadlines.goneAt(placeOf(key, proxy), proxy.uid);
+      const goneAt = deadlines.goneAt(targetNamespaceOf(key, proxy), proxy.uid);
       const health = this.#options.targets.get(key)?.serverHealth;
       if (goneAt === undefined || health === undefined) continue;
       if (!hasSurelyStopped({ goneAt, now: performance.now() }, health)) continue;
@@ -168,7 +168,7 @@ class Scheduling {
         { target: key, pod: proxy.key, uid: proxy.uid, sentAt },
         'a lost target has stopped its candidate; the pod goes to another target',
       );
-      deadlines.abandon(placeOf(key, proxy), proxy.uid);
+      deadlines.abandon(targetNamespaceOf(key, proxy), proxy.uid);
       memory.abandonedIn.add(key);
       if (memory.pendingCreate?.target === key) memory.pendingCreate = undefined;
       this.state.candidateGone(memory, key);
@@ -178,7 +178,7 @@ class Scheduling {
   #lookAgain(proxy: ProxyPod, memory: PodMemory, result: ReconcileResult): ReconcileResult {
     const now = performance.now();
     const looks = [...memory.targets].map(
-      (key) => this.confirmations.deadlines.nextLook(placeOf(key, proxy), proxy.uid, now) ?? Infinity,
+      (key) => this.confirmations.deadlines.nextLook(targetNamespaceOf(key, proxy), proxy.uid, now) ?? Infinity,
     );
     const ms = Math.max(0, Math.min(...looks) - now) + 1;
     const isSoonEnough = ms === Infinity || (result.kind === 'requeue-after' && result.ms <= ms);
@@ -186,7 +186,7 @@ class Scheduling {
   }
 
   #gather(proxy: ProxyPod, memory: PodMemory, candidates: readonly Candidate[]): PlacementState {
-    const group = this.state.places.groups.stateOf(proxy.uid)?.kind;
+    const group = this.state.podTracker.groups.stateOf(proxy.uid)?.kind;
     return {
       proxy, candidates, pendingCreate: memory.pendingCreate !== undefined,
       unobserved: this.state.unobserved(proxy, memory), scaleUpUntil: memory.scaleUpUntil,
@@ -234,7 +234,7 @@ class Scheduling {
         );
         return DONE;
       case 'none':
-        this.state.places.wait(proxy, answer);
+        this.state.podTracker.wait(proxy, answer);
         await this.#tellUnschedulable(proxy, answer.rejected, signal);
         return { kind: 'requeue-after', ms: answer.retryMs ?? LONGEST_WAIT_MS };
     }

@@ -9,7 +9,7 @@ import { DONE, startController, type ReconcileResult } from '../../kubernetes/co
 import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
 import { forwardAbort } from '../../kubernetes/flow/abort.ts';
 import { ignoreStale, isAlreadyExists, isForbidden, isNotFound } from '../../kubernetes/flow/api-error.ts';
-import { kubeconfigPlace } from '../../targets/access/target-kubeconfig.ts';
+import { kubeconfigSecretRef } from '../../targets/access/target-kubeconfig.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
 import type { ClusterInventory } from './cluster-inventory.ts';
 import { MOST_PROPERTIES, type PublishedTarget } from './cluster-profile.ts';
@@ -94,8 +94,8 @@ class ProfileController {
     const object = targets.object(ref);
     const target = targets.get(targetKey(ref));
     if (object === undefined || target === undefined) return undefined;
-    const place = kubeconfigPlace(ref, object.spec, installNamespace);
-    return toPublishedTarget({ object, target, place, properties: this.#properties.get(name) });
+    const secretRef = kubeconfigSecretRef(ref, object.spec, installNamespace);
+    return toPublishedTarget({ object, target, secretRef, properties: this.#properties.get(name) });
   }
 
   /** Properties that cannot be read now stay what they were. */

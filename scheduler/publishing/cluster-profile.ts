@@ -41,7 +41,7 @@ export interface PublishedTarget {
   /** ClusterProperties of the cluster itself; undefined until they were read. */
   readonly properties: readonly ClusterProperty[] | undefined;
   /** The Secret with its kubeconfig; undefined for the source itself. */
-  readonly place: {
+  readonly secretRef: {
     readonly namespace: string; readonly name: string; readonly key: string; readonly context?: string | undefined
   } | undefined;
   /** Its API server; undefined until a kubeconfig was read. */
@@ -174,16 +174,16 @@ function isValid(name: string, value: string): boolean {
 }
 
 /** Whether its kubeconfig has not been read. The source itself has none. */
-function isUnread({ place, endpoint }: PublishedTarget): boolean {
-  return place !== undefined && endpoint === undefined;
+function isUnread({ secretRef, endpoint }: PublishedTarget): boolean {
+  return secretRef !== undefined && endpoint === undefined;
 }
 
 /** None where the Secret alone does not lead to the cluster: through a gateway or proxy, with commands or files. */
-function providersOf({ place, endpoint }: PublishedTarget): readonly AccessProvider[] {
-  if (place === undefined || endpoint === undefined || !endpoint.isDirect) return [];
+function providersOf({ secretRef, endpoint }: PublishedTarget): readonly AccessProvider[] {
+  if (secretRef === undefined || endpoint === undefined || !endpoint.isDirect) return [];
   if (endpoint.credentials !== 'token' && endpoint.credentials !== 'certificate') return [];
   const { server, certificateAuthority, serverName } = endpoint;
-  const { namespace, name, key, context } = place;
+  const { namespace, name, key, context } = secretRef;
   const cluster = {
     server: server.href,
     ...(certificateAuthority !== undefined && {

@@ -20,7 +20,7 @@ export interface ObjectFacts extends Pick<PublishedTarget, 'uid' | 'labels' | 's
 }
 
 /** A target, the place of its kubeconfig, and the ClusterProperties of its cluster; undefined until they were read. */
-export interface TargetFacts extends Pick<PublishedTarget, 'properties' | 'place'> {
+export interface TargetFacts extends Pick<PublishedTarget, 'properties' | 'secretRef'> {
   readonly object: ObjectFacts;
   readonly target: SessionFacts;
 }
@@ -39,12 +39,12 @@ export interface Look {
 }
 
 /** Puts together what is published; its cluster has the ID of its status until it was identified anew. */
-export function toPublishedTarget({ object, target, properties, place }: TargetFacts): PublishedTarget {
+export function toPublishedTarget({ object, target, properties, secretRef }: TargetFacts): PublishedTarget {
   const { ref, uid, labels, spec, status } = object;
   const { clusterId = status.clusterID, availability, endpoint, session } = target;
   return {
     name: ref.name, uid, labels, spec, clusterId, availability, isSynced: session?.hasSynced === true, properties,
-    place, endpoint,
+    secretRef, endpoint,
   };
 }
 

@@ -36,31 +36,31 @@ export class PlacedPods {
   /** Number of classes with anti-affinity. */
   #antiAffine = 0;
   #changes = 0;
-  readonly #places = new Map<string, { readonly counted: CountedClass; readonly nodeName: string }>();
+  readonly #nodeByUid = new Map<string, { readonly counted: CountedClass; readonly nodeName: string }>();
 
   /** Records where a pod is; a pod that was elsewhere or had other labels is moved. */
   place(pod: PlacedPod, nodeName: string): void {
     const classKey = classKeyOf(pod);
-    const before = this.#places.get(pod.uid);
+    const before = this.#nodeByUid.get(pod.uid);
     if (before?.counted.key === classKey && before.nodeName === nodeName) return;
     this.remove(pod.uid);
     const counted = this.#classOf(classKey, pod);
     const { byNode } = counted.pods;
     byNode.set(nodeName, (byNode.get(nodeName) ?? 0) + 1);
-    this.#places.set(pod.uid, { counted, nodeName });
+    this.#nodeByUid.set(pod.uid, { counted, nodeName });
     this.#changes += 1;
   }
 
   /** Removes a pod. */
   remove(uid: string): void {
-    const place = this.#places.get(uid);
-    if (place === undefined) return;
-    const { key, pods: { byNode, antiAffinity } } = place.counted;
-    this.#places.delete(uid);
+    const placed = this.#nodeByUid.get(uid);
+    if (placed === undefined) return;
+    const { key, pods: { byNode, antiAffinity } } = placed.counted;
+    this.#nodeByUid.delete(uid);
     this.#changes += 1;
-    const left = (byNode.get(place.nodeName) ?? 1) - 1;
-    if (left > 0) byNode.set(place.nodeName, left);
-    else byNode.delete(place.nodeName);
+    const left = (byNode.get(placed.nodeName) ?? 1) - 1;
+    if (left > 0) byNode.set(placed.nodeName, left);
+    else byNode.delete(placed.nodeName);
     if (byNode.size > 0) return;
     this.#classes.delete(key);
     if (antiAffinity !== undefined) this.#antiAffine -= 1;
@@ -83,12 +83,12 @@ export class PlacedPods {
 
   /** Virtual node that the pod is, or is about to be, on. */
   nodeOf(uid: string): string | undefined {
-    return this.#places.get(uid)?.nodeName;
+    return this.#nodeByUid.get(uid)?.nodeName;
   }
 
   /** Number of counted pods. */
   get size(): number {
-    return this.#places.size;
+    return this.#nodeByUid.size;
   }
 
   #classOf(key: string, { namespace, labels, controllerUid, antiAffinity, terminating }: PlacedPod): CountedClass {

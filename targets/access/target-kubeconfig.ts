@@ -11,8 +11,8 @@ import { readKubeconfig, type ClusterConnection } from '../../kubernetes/credent
 import type { LocalAccess } from '../../kubernetes/credentials/local-access.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
 
-/** Where a kubeconfig is. */
-export interface KubeconfigPlace {
+/** The Secret of a kubeconfig, and how it is read. */
+export interface KubeconfigSecretRef {
   readonly namespace: string;
   readonly name: string;
   /** Key within the Secret. */
@@ -33,16 +33,16 @@ export type KubeconfigContent =
  * a ClusterTarget may be written by those who may edit that namespace, so it is read like a tenant's. Where discovery
  * keeps kubeconfigs, a registry named the server.
  */
-export function kubeconfigPlace(
+export function kubeconfigSecretRef(
   ref: TargetRef, { kubeconfigSecret: secret }: TargetSpec, installNamespace: string,
-): KubeconfigPlace | undefined {
+): KubeconfigSecretRef | undefined {
   if (secret === undefined) return undefined;
   const namespace = ref.kind === 'Target' ? ref.namespace : (secret.namespace ?? installNamespace);
   const author = authorOf(ref, namespace, installNamespace);
   return { namespace, name: secret.name, key: secret.key ?? DEFAULT_KUBECONFIG_KEY, context: secret.context, author };
 }
 
-function authorOf(ref: TargetRef, namespace: string, installNamespace: string): KubeconfigPlace['author'] {
+function authorOf(ref: TargetRef, namespace: string, installNamespace: string): KubeconfigSecretRef['author'] {
   if (ref.kind === 'Target') return 'tenant';
   if (namespace === installNamespace) return 'cluster-target';
   return namespace === discoveredNamespace(installNamespace) ? 'registry' : 'tenant';
@@ -50,16 +50,17 @@ function authorOf(ref: TargetRef, namespace: string, installNamespace: string): 
 
 /** Follows the Secret until the signal aborts. `changed` is called at once, while it is read, and on each change. */
 export function followKubeconfig(
-  { source: client, logger }: { readonly source: ClusterClient; readonly logger: Logger }, place: KubeconfigPlace,
+  { source: client, logger }: { readonly source: ClusterClient; readonly logger: Logger },
+  secretRef: KubeconfigSecretRef,
   changed: (content: KubeconfigContent) => void, signal: AbortSignal,
 ): void {
-  const where = `Secret ${place.namespace}/${place.name}`;
+  const where = `Secret ${secretRef.namespace}/${secretRef.name}`;
   changed(missing('Connecting', `${where} is being read`));
-  const selection = { namespace: place.namespace, fieldSelector: `metadata.name=${place.name}` };
+  const selection = { namespace: secretRef.namespace, fieldSelector: `metadata.name=${secretRef.name}` };
   const informer =
     new Informer<Secret, Secret>({ client, logger, type: SECRETS, selection, project: (object) => object });
-  informer.onChange((_key, _before, after) => changed(contentOf(after, place, where)));
-  informer.onListed(() => informer.size === 0 && changed(contentOf(undefined, place, where)));
+  informer.onChange((_key, _before, after) => changed(contentOf(after, secretRef, where)));
+  informer.onListed(() => informer.size === 0 && changed(contentOf(undefined, secretRef, where)));
   informer.onConnection((state) => {
     if (state.kind !== 'broken' || informer.hasSynced) return;
     changed(missing('SecretUnreadable', `${where} cannot be read: ${messageOf(state.error)}`));
@@ -67,7 +68,7 @@ export function followKubeconfig(
   void informer.run(signal);
 }
 
-function contentOf(secret: Secret | undefined, { key }: KubeconfigPlace, where: string): KubeconfigContent {
+function contentOf(secret: Secret | undefined, { key }: KubeconfigSecretRef, where: string): KubeconfigContent {
   if (secret === undefined) {
     return missing('SecretMissing', `${where} does not exist; create it with a kubeconfig under key ${key}`);
   }
@@ -88,7 +89,7 @@ function missing(reason: string, message: string): KubeconfigContent {
  * @throws AppError `BadInput` without a gateway to go through; what `readKubeconfig` throws.
  */
 export async function readTargetConnection(
-  data: string, { context, author }: Pick<KubeconfigPlace, 'context' | 'author'>,
+  data: string, { context, author }: Pick<KubeconfigSecretRef, 'context' | 'author'>,
   { gateway, endpoints, access }: {
     readonly gateway: TargetSpec['gateway']; readonly endpoints: readonly URL[];
     readonly access?: LocalAccess | undefined;

@@ -10,7 +10,7 @@ export function publishedTarget(more: Partial<PublishedTarget> = {}): PublishedT
   return {
     name: 'eu', uid: 'uid-eu', labels: {}, clusterId: 'id-eu', availability: { kind: 'ready' },
     isSynced: true, properties: [],
-    spec: { kubeconfigSecret: { name: 'eu' } }, place: { namespace: 'isthmus-system', name: 'eu', key: 'config' },
+    spec: { kubeconfigSecret: { name: 'eu' } }, secretRef: { namespace: 'isthmus-system', name: 'eu', key: 'config' },
     endpoint: { server: new URL('https://eu.example:6443'), isDirect: true, credentials: 'token' },
     ...more,
   };

@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { TargetRef } from '../../../model/naming/target-ref.ts';
-import { kubeconfigPlace, readTargetConnection } from '../../../targets/access/target-kubeconfig.ts';
+import { kubeconfigSecretRef, readTargetConnection } from '../../../targets/access/target-kubeconfig.ts';
 
 const INSTALL = 'isthmus-system';
 const CLUSTER_TARGET: TargetRef = { kind: 'ClusterTarget', name: 'c' };
 const TARGET: TargetRef = { kind: 'Target', namespace: 'team-a', name: 'own' };
-const place = (ref: TargetRef, namespace?: string) =>
-  kubeconfigPlace(ref, { kubeconfigSecret: { name: 's', ...(namespace !== undefined && { namespace }) } }, INSTALL);
+const secretRef = (ref: TargetRef, namespace?: string) =>
+  kubeconfigSecretRef(ref, { kubeconfigSecret: { name: 's', ...(namespace !== undefined && { namespace }) } }, INSTALL);
 
 const user = {
   exec: { apiVersion: 'client.authentication.k8s.io/v1', command: 'aws', interactiveMode: 'Never' },
@@ -21,13 +21,13 @@ const data = Buffer.from(JSON.stringify({
 const access = { execPlugins: ['aws'], execEnvironment: [], tokenFolders: [], environment: {} };
 
 describe('the kubeconfig of a target', () => {
-  const cases: Record<string, readonly [place: ReturnType<typeof place>, author: string]> = {
-    'of a ClusterTarget': [place(CLUSTER_TARGET), 'cluster-target'],
-    'of a ClusterTarget that names the install namespace': [place(CLUSTER_TARGET, INSTALL), 'cluster-target'],
-    'of a ClusterTarget in the namespace of a team, who may write it': [place(CLUSTER_TARGET, 'team-a'), 'tenant'],
-    'of a Target': [place(TARGET), 'tenant'],
-    'of a Target that names the install namespace, which is not looked at': [place(TARGET, INSTALL), 'tenant'],
-    'of a Target in the install namespace': [place({ ...TARGET, namespace: INSTALL }), 'tenant'],
+  const cases: Record<string, readonly [secretRef: ReturnType<typeof secretRef>, author: string]> = {
+    'of a ClusterTarget': [secretRef(CLUSTER_TARGET), 'cluster-target'],
+    'of a ClusterTarget that names the install namespace': [secretRef(CLUSTER_TARGET, INSTALL), 'cluster-target'],
+    'of a ClusterTarget in the namespace of a team, who may write it': [secretRef(CLUSTER_TARGET, 'team-a'), 'tenant'],
+    'of a Target': [secretRef(TARGET), 'tenant'],
+    'of a Target that names the install namespace, which is not looked at': [secretRef(TARGET, INSTALL), 'tenant'],
+    'of a Target in the install namespace': [secretRef({ ...TARGET, namespace: INSTALL }), 'tenant'],
   };
   for (const [whose, [found, author]] of Object.entries(cases)) {
     it(`${whose} is read by the rules for a ${author}`, async () => {
@@ -44,7 +44,7 @@ describe('the kubeconfig of a target', () => {
     });
   }
 
-  it('has no place where the spec names none', () => {
-    assert.equal(kubeconfigPlace(CLUSTER_TARGET, { self: true }, INSTALL), undefined);
+  it('has no secretRef where the spec names none', () => {
+    assert.equal(kubeconfigSecretRef(CLUSTER_TARGET, { self: true }, INSTALL), undefined);
   });
 });

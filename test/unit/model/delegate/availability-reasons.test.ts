@@ -46,7 +46,7 @@ function reachableFor(reason: string): string | undefined {
 function healthyFor(reason: string): string | undefined {
   const target: PublishedTarget = {
     name: 'c', uid: 'u', labels: {}, spec: {}, clusterId: undefined, isSynced: false, properties: undefined,
-    availability: { kind: 'unavailable', reason, message: 'm' }, place: undefined, endpoint: undefined,
+    availability: { kind: 'unavailable', reason, message: 'm' }, secretRef: undefined, endpoint: undefined,
   };
   return toProfileStatus({}, target, NOW).conditions.find(({ type }) => type === 'ControlPlaneHealthy')?.status;
 }

@@ -65,7 +65,7 @@ describe('a group that does not fit', () => {
     }
   });
 
-  it('is decided anew as soon as there is more room, and then gets places for all', () => {
+  it('is decided anew as soon as there is more room, and then gets assumed for all', () => {
     const { state, members, decisions, publish, choose } = aWorld({ cpu: '9', pods: '100' });
     choose();
     publish({ cpu: '10', pods: '100' });
@@ -74,7 +74,7 @@ describe('a group that does not fit', () => {
     assert.deepEqual(new Set(members.map(({ uid }) => state.memoryOf(uid).reservation?.target)), new Set([TARGET.key]));
   });
 
-  it('loses the places that are held for it when their target is removed, and is asked for again', () => {
+  it('loses the assumed that are held for it when their target is removed, and is asked for again', () => {
     const { state, members, asked, choose, remove } = aWorld({ cpu: '10', pods: '100' });
     choose();
     asked.length = 0;

@@ -85,7 +85,7 @@ describe('a pod that fits no target', () => {
     const { state, begin, later } = await aWorld(t, '4');
     await begin();
     await later(FIVE_MINUTES_MS / 2);
-    state.places.wakeWaiting();
+    state.podTracker.wakeWaiting();
     assert.equal(await later(0), 2);
     assert.equal(await later(FIVE_MINUTES_MS / 2), 2, 'the timer of before has gone');
     assert.equal(await later(FIVE_MINUTES_MS / 2), 3);

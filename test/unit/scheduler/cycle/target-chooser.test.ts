@@ -144,7 +144,7 @@ describe('the target of a pod', () => {
     chooser.hold(proxy, choice);
     chooser.hold(proxy, choice);
     assert.equal(state.views.snapshots()[0]?.capacity?.free.get('cpu'), 1_000);
-    assert.equal(state.places.placed.nodeOf(proxy.uid), 'admiralty-a');
+    assert.equal(state.podTracker.placed.nodeOf(proxy.uid), 'admiralty-a');
     const { placement, scaleUpUntil, targets } = state.memoryOf(proxy.uid);
     assert.deepEqual([placement, scaleUpUntil, [...targets]], [choice.placement, 0, ['ClusterTarget/a']]);
     assert.equal(wordOf(choose(put(withUid('v'), named('other'), withRequests({ cpu: '3' })))),
@@ -277,7 +277,7 @@ describe('pods of a group', () => {
     const { state, put, choose } = aWorld(t, { a: { cpu: '3' }, b: { cpu: '1' } });
     const [first] = ['one', 'two'].map((name) => put(...member(name, 2)));
     assert.equal(wordOf(choose(first!)).split(', ')[0], 'GroupDoesNotFit');
-    assert.deepEqual([state.views.ledger.size, state.places.placed.size], [0, 0]);
+    assert.deepEqual([state.views.ledger.size, state.podTracker.placed.size], [0, 0]);
   });
   it('beyond the minimum may be left out', (t) => {
     const { state, put, choose } = aWorld(t, { a: { cpu: '4' } });

@@ -59,7 +59,7 @@ describe('the room of a candidate', () => {
   it('is given back when the pod is gone', async (t) => {
     const { world } = await sent(t);
     await world.forget('team-a/web');
-    assert.deepEqual([freeCpu(world), world.state.places.placed.size], [64_000, 0]);
+    assert.deepEqual([freeCpu(world), world.state.podTracker.placed.size], [64_000, 0]);
   });
   it('stays taken while its target is away', async (t) => {
     const { world } = await sent(t);
@@ -72,7 +72,7 @@ describe('the room of a candidate', () => {
     leave(world.target('a'), 'u');
     await world.put(aPodOf('u'));
     assert.deepEqual([homesOf(world, 'u'), world.target('b').asked, freeCpu(world)], [['a'], [], 64_000]);
-    assert.equal(world.state.places.placed.nodeOf('u'), 'admiralty-a');
+    assert.equal(world.state.podTracker.placed.nodeOf('u'), 'admiralty-a');
     world.target('a').say('u', SCHEDULED);
     await world.settled();
     assert.deepEqual(writesOf(world), ['bind admiralty-a']);
@@ -93,7 +93,7 @@ describe('the room of a candidate', () => {
 });
 
 describe('where a pod counts as placed', () => {
-  const placeOf = ({ state }: SchedulingWorld) => state.places.placed.nodeOf('u');
+  const placeOf = ({ state }: SchedulingWorld) => state.podTracker.placed.nodeOf('u');
   it('is where it was sent, then where it is bound, until it has ended', async (t) => {
     const { world, a } = await sent(t);
     assert.equal(placeOf(world), 'admiralty-a');

@@ -11,7 +11,7 @@ import type { KubernetesObject } from '../../../../api/objects/core.ts';
 import { environment } from '../../../../process/config.ts';
 import type { ServerEndpoint } from '../../../../kubernetes/credentials/server-endpoint.ts';
 import { toProperties } from '../../../../scheduler/publishing/cluster-profile.ts';
-import { kubeconfigPlace } from '../../../../targets/access/target-kubeconfig.ts';
+import { kubeconfigSecretRef } from '../../../../targets/access/target-kubeconfig.ts';
 import { explainFailure, unavailable } from '../../../../targets/availability.ts';
 import { toTargetObject } from '../../../../targets/target-object.ts';
 import { settled } from '../../../support/published-profiles.ts';
@@ -45,7 +45,7 @@ function published(text: string): string {
       ? { kind: 'ready' }
       : reason === 'failed' ? explainFailure(new Error('connect ECONNREFUSED'), { isTenants: false, isApiServer: true })
         : unavailable(reason, 'why it is'),
-    isSynced: true, properties: toProperties(properties), place: kubeconfigPlace(ref, spec, 'isthmus-system'),
+    isSynced: true, properties: toProperties(properties), secretRef: kubeconfigSecretRef(ref, spec, 'isthmus-system'),
     endpoint: server === undefined ? undefined : { server: new URL(server), isDirect, credentials, ...tls },
   }, undefined);
   return stringify(profile, { lineWidth: 0, aliasDuplicateObjects: false });

@@ -104,7 +104,7 @@ describe('what is not known yet', () => {
   it('does not keep what is known to be gone', () => {
     const behind = { server: new URL('https://eu.example'), isDirect: false, credentials: 'token' };
     assert.deepEqual(statusAfter({ ...STARTED, endpoint: behind })?.accessProviders, []);
-    assert.deepEqual(statusAfter({ ...STARTED, place: undefined })?.accessProviders, []);
+    assert.deepEqual(statusAfter({ ...STARTED, secretRef: undefined })?.accessProviders, []);
   });
 
   it('is Unknown in a new profile', () => {
@@ -166,7 +166,7 @@ describe('the law of published profiles', () => {
       { nil: undefined },
     ),
     spec: fc.constantFrom({}, { gateway: { cluster: 'member' } }, { podPlane: { cluster: 'pods' } }),
-    place: fc.option(fc.record({
+    secretRef: fc.option(fc.record({
       namespace: fc.constantFrom('isthmus-system', 'kueue-system'), name: fc.constant('eu'),
       key: fc.constant('config'), context: fc.constantFrom('c', undefined),
     }), { nil: undefined }),
@@ -189,9 +189,9 @@ describe('the law of published profiles', () => {
 
   it('is that a scheduler that has just started changes nothing of a status', () => {
     fc.assert(fc.property(targets, (target) => {
-      const { endpoint: _endpoint, place, ...known } = target;
+      const { endpoint: _endpoint, secretRef, ...known } = target;
       const existing = of(target);
-      const started = { ...known, ...STARTED, place: place ?? publishedTarget().place };
+      const started = { ...known, ...STARTED, secretRef: secretRef ?? publishedTarget().secretRef };
       assert.deepEqual(plan(started, existing), []);
     }));
   });
@@ -207,7 +207,7 @@ describe('the law of published profiles', () => {
       const { accessProviders = [] } = profile.status ?? {};
       const access = read(profile);
       if (accessProviders.length === 0) return assert.equal(access?.kind, 'waiting');
-      const isHere = target.place?.namespace === profile.metadata.namespace;
+      const isHere = target.secretRef?.namespace === profile.metadata.namespace;
       const server = access?.kind === 'kubeconfig' ? access.server?.server : undefined;
       assert.equal(server, isHere ? target.endpoint?.server.href : undefined);
       assert.equal(target.endpoint?.isDirect, true);

@@ -12,7 +12,7 @@ const STARTED: SessionFacts = {
   endpoint: undefined,
 };
 const published = (facts: SessionFacts) =>
-  toPublishedTarget({ object: OBJECT, target: facts, properties: undefined, place: undefined });
+  toPublishedTarget({ object: OBJECT, target: facts, properties: undefined, secretRef: undefined });
 
 describe('a published target', () => {
   it('has the ID of its status until its cluster was identified anew', () => {

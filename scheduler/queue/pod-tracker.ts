@@ -5,8 +5,8 @@ import { PlacedPods } from '../snapshot/placed-pods.ts';
 import { PodGroups, type MemberState } from './pod-groups.ts';
 import { WaitingPods } from './waiting-pods.ts';
 
-/** Places of all pods of the source; each change enqueues the pods that it concerns. */
-export class PodPlaces {
+/** Tracks on which virtual node each pod of the source counts; each change enqueues the pods that it concerns. */
+export class PodTracker {
   readonly placed = new PlacedPods();
   /** Pod groups: their pods are placed all or none. */
   readonly groups = new PodGroups();

@@ -1,65 +1,65 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
 import type { MemberState } from '../../../../scheduler/queue/pod-groups.ts';
-import { PodPlaces } from '../../../../scheduler/queue/pod-places.ts';
+import { PodTracker } from '../../../../scheduler/queue/pod-tracker.ts';
 import type { ProxyPod } from '../../../../model/proxy/proxy-pod.ts';
 import { aProxyRecord, withMetadata, withUid } from '../../../support/builders.ts';
 
 const named = (name: string): ProxyPod => aProxyRecord(withUid(name), withMetadata({ name }));
 const inGroup = (name: string): ProxyPod => ({ ...named(name), group: { name: 'g', minCount: 2 } });
 
-describe('places of pods', () => {
+describe('tracker of pods', () => {
   let enqueued: string[] = [];
-  let places = new PodPlaces(() => undefined);
+  let tracker = new PodTracker(() => undefined);
   const taken = (): readonly string[] => enqueued.splice(0).toSorted();
   beforeEach(() => {
     enqueued = [];
-    places = new PodPlaces((key) => enqueued.push(key));
+    tracker = new PodTracker((key) => enqueued.push(key));
   });
   const count = (pod: ProxyPod, nodeName?: string, state: MemberState = 'unplaced') =>
-    places.count(pod, nodeName, () => state);
+    tracker.count(pod, nodeName, () => state);
 
   it('wake pods that wait for capacity once', () => {
-    places.wait(named('a'), { dependsOnPods: false });
-    places.wakeWaiting();
-    places.wakeWaiting();
+    tracker.wait(named('a'), { dependsOnPods: false });
+    tracker.wakeWaiting();
+    tracker.wakeWaiting();
     assert.deepEqual(taken(), [named('a').key]);
   });
 
   it('wake pods that wait for other pods when one moves or goes', () => {
-    places.wait(named('a'), { dependsOnPods: true });
+    tracker.wait(named('a'), { dependsOnPods: true });
     count(named('b'), 'node');
     assert.deepEqual(taken(), [named('a').key]);
     count(named('c'), 'node');
     assert.deepEqual(taken(), [], 'it has not said again that it waits');
-    places.wait(named('a'), { dependsOnPods: true });
-    places.forget(named('b'));
+    tracker.wait(named('a'), { dependsOnPods: true });
+    tracker.forget(named('b'));
     assert.deepEqual(taken(), [named('a').key]);
   });
 
   it('leave pods alone that wait for capacity only', () => {
-    places.wait(named('a'), { dependsOnPods: false });
+    tracker.wait(named('a'), { dependsOnPods: false });
     count(named('b'), 'node');
     assert.deepEqual(taken(), []);
   });
 
   it('count a pod where it is, and nowhere once it has terminated or gone', () => {
-    const before = places.placed.changes;
+    const before = tracker.placed.changes;
     count(named('a'), 'node');
-    assert.equal(places.placed.changes, before + 1);
+    assert.equal(tracker.placed.changes, before + 1);
     count({ ...named('a'), phase: 'Succeeded' }, 'node');
-    assert.equal(places.placed.changes, before + 2);
-    places.displace('a');
-    assert.equal(places.placed.changes, before + 2, 'it was nowhere');
+    assert.equal(tracker.placed.changes, before + 2);
+    tracker.displace('a');
+    assert.equal(tracker.placed.changes, before + 2, 'it was nowhere');
   });
 
   it('wake the other members of a group', () => {
     count(inGroup('a'));
     count(inGroup('b'));
     assert.ok(taken().includes(named('a').key), 'the group has become complete');
-    assert.equal(places.groups.stateOf('a')?.kind, 'incomplete');
-    places.forget(inGroup('b'));
+    assert.equal(tracker.groups.stateOf('a')?.kind, 'incomplete');
+    tracker.forget(inGroup('b'));
     assert.ok(taken().includes(named('a').key));
-    assert.equal(places.groups.stateOf('a')?.kind, 'too-few');
+    assert.equal(tracker.groups.stateOf('a')?.kind, 'too-few');
   });
 });
