@@ -28,8 +28,8 @@ const POLL_INTERVAL_MS = 500;
 /** Kubelets and users write to the same objects; what changed meanwhile is read again, at most this often. */
 const ROUNDS = 1_000;
 
-/** What a target holds, of this source and of others. */
-interface Held {
+/** What a target has, of this source and of others. */
+interface TargetObjects {
   readonly target: MigrationTarget;
   readonly chaperons: readonly PodChaperon[];
   readonly delegates: readonly Pod[];
@@ -38,7 +38,7 @@ interface Held {
 /** State read in one round. */
 interface Look {
   readonly proxies: readonly Pod[];
-  readonly held: readonly Held[];
+  readonly inTargets: readonly TargetObjects[];
 }
 
 /** What one round did. */
@@ -83,9 +83,9 @@ async function inRounds(
   throw new AppError('Timeout', `${why} Nothing is lost; run the same command again.`);
 }
 
-/** First what targets hold, then the proxies: what has none among them then is gone. */
+/** First what targets have, then the proxies: what has none among them then is gone. */
 async function lookAt({ client, targets, signal }: Migration): Promise<Look> {
-  const held = await Promise.all(targets.map(async (target): Promise<Held> => {
+  const inTargets = await Promise.all(targets.map(async (target): Promise<TargetObjects> => {
     const namespace = target.ref.kind === 'Target' ? target.ref.namespace : undefined;
     const [chaperons, delegates] = await Promise.all([
       target.client.list(POD_CHAPERONS, { namespace }, signal),
@@ -94,13 +94,13 @@ async function lookAt({ client, targets, signal }: Migration): Promise<Look> {
     return { target, chaperons, delegates };
   }));
   const proxies = await client.list(PODS, { fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` }, signal);
-  return { proxies, held };
+  return { proxies, inTargets };
 }
 
 async function takeOnce(migration: Migration, look: Look): Promise<Round> {
-  const { proxies, held } = look;
+  const { proxies, inTargets } = look;
   let writes = await writeStrays(migration, look);
-  for (const { target, chaperons, delegates } of held) {
+  for (const { target, chaperons, delegates } of inTargets) {
     const bound = proxies.filter(
       ({ spec, metadata }) => spec.nodeName === target.nodeName && metadata.deletionTimestamp === undefined,
     );
@@ -114,7 +114,7 @@ async function takeOnce(migration: Migration, look: Look): Promise<Round> {
     for (const { pod, why } of plan.left) migration.tell(`  left ${pod}: ${why}`);
   }
   const rest = await eachProxy(migration, proxies.filter((proxy) => !isOurs(proxy)), (proxy) => {
-    const made = madeFor(proxy, held);
+    const made = madeFor(proxy, inTargets);
     if (proxy.metadata.deletionTimestamp !== undefined) return planEnding(proxy, made);
     return (proxy.spec.nodeName ?? '') === '' ? planWaiting(proxy, made) : { inTargets: [], inSource: [] };
   });
@@ -130,13 +130,14 @@ async function returnOnce(migration: Migration, look: Look): Promise<Round> {
   const strays = await writeStrays(migration, look);
   const targets = migration.targets.map(({ ref, key, isAdmiraltyThere }) => ({ ref, key, isAdmiraltyThere }));
   const { writes, waiting } = await eachProxy(migration, look.proxies, (proxy) => {
-    const directs = look.held.flatMap(
+    const ofProxy = look.inTargets.flatMap(
       ({ target, delegates }) => delegates.filter((delegate) => isFor(proxy, delegate))
         .map((delegate) => ({ target: target.key, delegate })),
     );
-    return planReturn(
-      { proxy, ...madeFor(proxy, look.held), directs, targets, clusterName: migration.installation.clusterName },
-    );
+    return planReturn({
+      proxy, ...madeFor(proxy, look.inTargets), delegates: ofProxy, targets,
+      clusterName: migration.installation.clusterName,
+    });
   });
   return { writes: strays + writes, waiting };
 }
@@ -154,17 +155,18 @@ async function eachProxy(
   return { writes, waiting };
 }
 
-function writeStrays(migration: Migration, { proxies, held }: Look): Promise<number> {
-  return write(
-    migration, planStrays({ proxies, held, sourceNames: [migration.installation.clusterName, migration.clusterId] }),
-  );
+function writeStrays(migration: Migration, { proxies, inTargets }: Look): Promise<number> {
+  const sourceNames = [migration.installation.clusterName, migration.clusterId];
+  return write(migration, planStrays({ proxies, inTargets, sourceNames }));
 }
 
-function madeFor(proxy: Pod, held: readonly Held[]): MadeFor {
+function madeFor(proxy: Pod, inTargets: readonly TargetObjects[]): MadeFor {
   return {
     candidates:
-      held.flatMap(({ target, chaperons, delegates }) => candidatesOf(proxy, target, { chaperons, delegates })),
-    remains: held.some(({ chaperons, delegates }) => [...chaperons, ...delegates].some((made) => isFor(proxy, made))),
+      inTargets.flatMap(({ target, chaperons, delegates }) => candidatesOf(proxy, target, { chaperons, delegates })),
+    remains: inTargets.some(
+      ({ chaperons, delegates }) => [...chaperons, ...delegates].some((made) => isFor(proxy, made)),
+    ),
   };
 }
 

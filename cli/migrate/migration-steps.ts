@@ -106,7 +106,7 @@ export function returnSteps(isSource: boolean): readonly Step[] {
       await grantAdmiraltyPermissions(migration);
       await removeOurPermissions(migration);
     } },
-    { title: 'release what Isthmus holds', run: releaseHeld },
+    { title: 'release what Isthmus holds', run: releaseSummaryAndChaperons },
   ];
   const source: readonly Step[] = [
     { title: 'return proxies, PodChaperons and delegates', run: returnPods },
@@ -210,7 +210,7 @@ async function standBy(migration: Migration, isSource: boolean): Promise<void> {
 }
 
 /** A summary with a timestamp would count as our heartbeat. */
-async function releaseHeld(migration: Migration): Promise<void> {
+async function releaseSummaryAndChaperons(migration: Migration): Promise<void> {
   const { client, signal } = migration;
   await client
     .patch(CLUSTER_SUMMARIES, { name: CLUSTER_SUMMARY_NAME }, { patchType: 'merge', patch: { observed: null } }, signal)

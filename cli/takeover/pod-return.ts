@@ -1,4 +1,4 @@
-// A proxy pod as Admiralty expects it, when a migration is rolled back: held by the finalizers of its namespace's
+// A proxy pod as Admiralty expects it, when a migration is rolled back: with the finalizers of its namespace's
 // Targets, with a copy of the source pod where it has no node yet, and with a PodChaperon around the delegate that runs
 // for it. Pure.
 import { stringify } from 'yaml';
@@ -24,7 +24,7 @@ export interface ReturnState {
   /** As {@link MadeFor.remains}. */
   readonly remains: boolean;
   /** Delegates of it, by target. */
-  readonly directs: readonly { readonly target: string; readonly delegate: Pod }[];
+  readonly delegates: readonly { readonly target: string; readonly delegate: Pod }[];
   readonly targets: readonly { readonly ref: TargetRef; readonly key: string; readonly isAdmiraltyThere: boolean }[];
   readonly clusterName: string;
 }
@@ -40,19 +40,19 @@ export function planReturn(state: ReturnState): WaitingTakeover {
   const finalizers = targets.flatMap(
     ({ ref }) => (ref.kind === 'Target' && ref.namespace === proxy.metadata.namespace ? [admiraltyFinalizer(ref)] : []),
   );
-  const orphans = state.directs.filter(({ delegate }) => controllerOf(delegate.metadata)?.kind !== 'PodChaperon');
-  const wraps = orphans.flatMap(({ target, delegate }) => (
+  const orphans = state.delegates.filter(({ delegate }) => controllerOf(delegate.metadata)?.kind !== 'PodChaperon');
+  const ownerWrites = orphans.flatMap(({ target, delegate }) => (
     candidates.some(({ chaperon }) => chaperon.metadata.name === delegate.metadata.name)
       ? [{ target, plan: [owned(delegate, candidates)] }]
-      : [{ target, plan: [chaperonAround(delegate, state.clusterName)] }]
+      : [{ target, plan: [chaperonForDelegate(delegate, state.clusterName)] }]
   ));
   if (proxy.metadata.deletionTimestamp !== undefined) return orphans.length > 0
-    ? { inTargets: wraps, inSource: [] }
+    ? { inTargets: ownerWrites, inSource: [] }
     : planEnding(proxy, state);
   if ((proxy.spec.nodeName ?? '') === '') {
     const waiting = planWaiting(proxy, state, finalizers);
     return {
-      ...waiting, inTargets: [...wraps, ...waiting.inTargets],
+      ...waiting, inTargets: [...ownerWrites, ...waiting.inTargets],
       inSource: [...waiting.inSource, ...planManifest(proxy, waiting.inSource.length > 0)],
     };
   }
@@ -61,10 +61,10 @@ export function planReturn(state: ReturnState): WaitingTakeover {
       (command) => ({ target, plan: [command] }),
     ),
   );
-  const released = state.directs.flatMap(({ target, delegate }) => (
+  const released = state.delegates.flatMap(({ target, delegate }) => (
     isOursThere(target, state) ? [] : planRelease(delegate).map((command) => ({ target, plan: [command] }))
   ));
-  return { inTargets: [...wraps, ...relabelled, ...released], inSource: planBound(proxy, finalizers) };
+  return { inTargets: [...ownerWrites, ...relabelled, ...released], inSource: planBound(proxy, finalizers) };
 }
 
 function isOursThere(target: string, { targets }: ReturnState): boolean {
@@ -72,15 +72,15 @@ function isOursThere(target: string, { targets }: ReturnState): boolean {
 }
 
 function planBound(proxy: Pod, finalizers: readonly string[]): Plan {
-  const held = planFinalizers(proxy, finalizers);
-  if (proxy.metadata.annotations?.[ADOPTED_DELEGATE_ANNOTATION] === undefined) return held;
+  const finalized = planFinalizers(proxy, finalizers);
+  if (proxy.metadata.annotations?.[ADOPTED_DELEGATE_ANNOTATION] === undefined) return finalized;
   const { namespace, name = '', uid } = proxy.metadata;
   return [
     {
       kind: 'patch', type: PODS, at: { namespace, name }, patchType: 'merge',
       patch: { metadata: { uid, annotations: { [ADOPTED_DELEGATE_ANNOTATION]: null } } },
     },
-    ...unversioned(held),
+    ...unversioned(finalized),
   ];
 }
 
@@ -120,9 +120,9 @@ function planManifest(proxy: Pod, isWrittenBefore: boolean): Plan {
   }];
 }
 
-function planChaperon({ metadata }: PodChaperon, clusterName: string, isHeld: boolean): Plan {
+function planChaperon({ metadata }: PodChaperon, clusterName: string, needsFinalizer: boolean): Plan {
   const { namespace, name = '', resourceVersion, finalizers = [], labels = {} } = metadata;
-  const next = isHeld ? finalizers : finalizers.filter((finalizer) => finalizer !== CHAPERON_FINALIZER);
+  const next = needsFinalizer ? finalizers : finalizers.filter((finalizer) => finalizer !== CHAPERON_FINALIZER);
   if ((labels[PARENT_CLUSTER_LABEL] ?? '') === clusterName && next.length === finalizers.length) return [];
   return [{
     kind: 'patch', type: POD_CHAPERONS, at: { namespace, name }, patchType: 'merge',
@@ -140,7 +140,7 @@ function planRelease({ metadata: { namespace, name = '', resourceVersion, finali
 }
 
 /** Where the source made the pod itself: a chaperon of its name, of which the next round makes its owner. */
-function chaperonAround(
+function chaperonForDelegate(
   { metadata: { namespace = '', name = '', labels, annotations = {} }, spec, status }: Pod, clusterName: string,
 ): Command {
   const { nodeName: _node, ...rest } = spec;

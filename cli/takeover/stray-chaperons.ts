@@ -11,9 +11,9 @@ import { deletionOf, type WaitingTakeover } from './waiting-takeover.ts';
 
 /** What there is, and by which names the source is known in targets. */
 export interface StrayState {
-  /** All proxies of the source, read after what targets hold: what is not among them is gone. */
+  /** All proxies of the source, read after what targets have: what is not among them is gone. */
   readonly proxies: readonly Pod[];
-  readonly held: readonly {
+  readonly inTargets: readonly {
     readonly target: { readonly key: string; readonly nodeName: string }; readonly chaperons: readonly PodChaperon[]
   }[];
   /** Values of the label of the parent cluster: Admiralty's `clusterName`, and that of Isthmus. */
@@ -21,9 +21,9 @@ export interface StrayState {
 }
 
 /** Plans their deletion. */
-export function planStrays({ proxies, held, sourceNames }: StrayState): WaitingTakeover {
+export function planStrays({ proxies, inTargets, sourceNames }: StrayState): WaitingTakeover {
   const byUid = new Map(proxies.map((proxy) => [proxy.metadata.uid ?? '', proxy]));
-  const nodesOf = (uid = ''): readonly string[] => held
+  const nodesOf = (uid = ''): readonly string[] => inTargets
     .filter(({ chaperons }) => chaperons.some(({ metadata }) => metadata.uid === uid))
     .map(({ target }) => target.nodeName);
   const isStray = (chaperon: PodChaperon): boolean => {
@@ -34,17 +34,18 @@ export function planStrays({ proxies, held, sourceNames }: StrayState): WaitingT
         || !sourceNames.includes(labels[PARENT_CLUSTER_LABEL] ?? '')
     ) return false;
     const proxy = byUid.get(parent);
-    return proxy === undefined || (isElsewhere(proxy, nodesOf(uid)) ? isHeld(proxy) : isSecond(chaperon, proxy));
+    return proxy === undefined
+      || (isElsewhere(proxy, nodesOf(uid)) ? hasChaperonThere(proxy) : isSecond(chaperon, proxy));
   };
   /** Whether the target that the proxy is bound to has a PodChaperon for it. */
-  const isHeld = ({ spec, metadata: { uid } }: Pod): boolean => held.some(
+  const hasChaperonThere = ({ spec, metadata: { uid } }: Pod): boolean => inTargets.some(
     ({ target, chaperons }) => target.nodeName === spec.nodeName && chaperons.some(
       ({ metadata: { deletionTimestamp, labels = {} } }) =>
         deletionTimestamp === undefined && labels[PARENT_UID_LABEL] === uid,
     ),
   );
   return {
-    inTargets: held.flatMap(({ target, chaperons }) => chaperons.filter(isStray).map(
+    inTargets: inTargets.flatMap(({ target, chaperons }) => chaperons.filter(isStray).map(
       (chaperon) => ({ target: target.key, plan: [deletionOf(chaperon)] }),
     )),
     inSource: [],

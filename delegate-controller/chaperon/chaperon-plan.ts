@@ -13,7 +13,7 @@ import type { Plan } from '../../model/objects/plan.ts';
 import { isTerminal } from '../../model/pod/pod.ts';
 import { digestOf, mirroredStatus, toStatusPatch } from '../../model/pod/pod-status.ts';
 import { candidateStep } from './candidate-protocol.ts';
-import { deletionOf, patchMetadata, patchStatus, planLettingGo, versionOf } from './chaperon-writes.ts';
+import { deletionOf, patchMetadata, patchStatus, planRunOnceRemoval, versionOf } from './chaperon-writes.ts';
 import { toDelegatePod } from './make-delegate-pod.ts';
 import type { TargetPod } from '../target-cache/target-pod.ts';
 
@@ -114,7 +114,7 @@ function isLiving({ terminating, phase }: TargetPod): boolean {
 
 function planLiving(state: ChaperonState, delegate: TargetPod, now: number): ChaperonStep {
   const { chaperon } = state;
-  if (delegate.held !== undefined && hasStopped(delegate)) {
+  if (delegate.runOnceFinalizer !== undefined && hasStopped(delegate)) {
     return { kind: 'write', plan: planEnd(chaperon, delegate, now) };
   }
   if (isFenced(chaperon) && isLiving(delegate)) return { kind: 'write', plan: [deletionOf(delegate)] };
@@ -145,7 +145,7 @@ function planDeletion(chaperon: PodChaperon, pod: TargetPod | undefined): Chaper
 
 /** A shorter grace period needs another delete, as `kubectl delete --force` on a terminating pod. */
 function planDelegateDeletion(chaperon: PodChaperon, pod: TargetPod): ChaperonStep {
-  if (pod.held !== undefined && hasStopped(pod)) return { kind: 'write', plan: planLettingGo(pod) };
+  if (pod.runOnceFinalizer !== undefined && hasStopped(pod)) return { kind: 'write', plan: planRunOnceRemoval(pod) };
   const seconds = graceOf(chaperon);
   if (pod.terminating && (seconds === undefined || seconds >= (pod.graceSeconds ?? 0))) return { kind: 'no-change' };
   const grace = seconds === undefined ? {} : { gracePeriodSeconds: seconds };
@@ -166,10 +166,10 @@ function hasStopped({ terminating, graceSeconds }: TargetPod): boolean {
 /** Stores the terminal status of a delegate that must not run again, then removes its finalizer. */
 function planEnd(chaperon: PodChaperon, pod: TargetPod, now: number): Plan {
   const isKnown = isTerminal(chaperon.status?.phase) || missingSince(chaperon) !== undefined;
-  if (isKnown) return planLettingGo(pod);
+  if (isKnown) return planRunOnceRemoval(pod);
   const end =
     isTerminal(pod.phase) ? patchStatus(chaperon, toStatusPatch(pod.status ?? {})) : recordMissing(chaperon, now);
-  return [end, ...planLettingGo(pod)];
+  return [end, ...planRunOnceRemoval(pod)];
 }
 
 function planMissingPod(state: ChaperonState, now: number): ChaperonStep {
@@ -192,7 +192,7 @@ function planFirst(chaperon: PodChaperon): ChaperonStep {
   if (step.kind === 'await-choice') return { kind: 'no-change' };
   return step.kind === 'reserve'
     ? { kind: 'write', plan: step.plan }
-    : { kind: 'create', pod: toHeldDelegate(chaperon) };
+    : { kind: 'create', pod: toRunOnceDelegate(chaperon) };
 }
 
 function runsOnce({ spec }: PodChaperon): boolean {
@@ -203,7 +203,7 @@ function runsOnce({ spec }: PodChaperon): boolean {
  * A delegate that must not run again gets a finalizer, so that a restarted controller still observes its terminal
  * status.
  */
-function toHeldDelegate(chaperon: PodChaperon): Pod {
+function toRunOnceDelegate(chaperon: PodChaperon): Pod {
   const pod = toDelegatePod(chaperon);
   return runsOnce(chaperon) ? { ...pod, metadata: { ...pod.metadata, finalizers: [RUN_ONCE_FINALIZER] } } : pod;
 }
@@ -262,6 +262,6 @@ export function reportRejection(chaperon: PodChaperon, message: string, now: num
  */
 export function planOrphanedDelegate(pod: TargetPod): Plan {
   if (pod.chaperonUid === undefined) return [];
-  if (pod.terminating) return hasStopped(pod) ? planLettingGo(pod) : [];
+  if (pod.terminating) return hasStopped(pod) ? planRunOnceRemoval(pod) : [];
   return [deletionOf(pod)];
 }

@@ -32,10 +32,10 @@ export function deletionOf({ key, uid }: TargetPod): Extract<Plan[number], { rea
 }
 
 /** Removes the finalizer of a delegate that must not run again; nothing where it has none. */
-export function planLettingGo({ key, held }: TargetPod): Plan {
-  if (held === undefined) return [];
-  const finalizers = held.finalizers.filter((finalizer) => finalizer !== RUN_ONCE_FINALIZER);
-  const patch = { metadata: { resourceVersion: held.resourceVersion, finalizers } };
+export function planRunOnceRemoval({ key, runOnceFinalizer }: TargetPod): Plan {
+  if (runOnceFinalizer === undefined) return [];
+  const finalizers = runOnceFinalizer.finalizers.filter((finalizer) => finalizer !== RUN_ONCE_FINALIZER);
+  const patch = { metadata: { resourceVersion: runOnceFinalizer.resourceVersion, finalizers } };
   return [{ kind: 'patch', type: PODS, at: nameOf(key), patchType: 'merge', patch }];
 }
 

@@ -10,7 +10,7 @@ import type { Chaperon, DelegatePod } from '../../model/delegate/remembered-dele
 import { findCondition } from '../../model/objects/conditions.ts';
 import { stateOf, type SentChanges, type LiveChanges } from '../../model/pod/live-changes.ts';
 import {
-  isDelegateGone, isHeldAfterStop, planChaperonDeletion, planLettingGo,
+  isDelegateGone, isStoppedWithFinalizer, planChaperonDeletion, planRunOnceRemoval,
 } from '../../model/delegate/delegation.ts';
 import type { Plan } from '../../model/objects/plan.ts';
 import { isTerminal } from '../../model/pod/pod.ts';
@@ -217,11 +217,11 @@ function planDelegatePodDeletion(pod: Chaperon, graceSeconds: number | undefined
  * proxy shows the terminal status, or when no proxy needs it. `proxy` is the current pod of its name, if any.
  */
 export function planRunOnceRelease(pod: Chaperon, proxy: ProxyPod | undefined): Plan {
-  if (!isHeldAfterStop(pod)) return [];
-  if (proxy?.uid !== pod.parentUid || isTerminal(proxy.phase)) return planLettingGo(pod);
+  if (!isStoppedWithFinalizer(pod)) return [];
+  if (proxy?.uid !== pod.parentUid || isTerminal(proxy.phase)) return planRunOnceRemoval(pod);
   const isShown = proxy.nodeName !== undefined && (!proxy.terminating || holdsFinalizer(proxy));
-  if (proxy.terminating) return isShown && pod.ended !== undefined ? [] : planLettingGo(pod);
-  return isShown || pod.ended !== undefined ? [] : planLettingGo(pod);
+  if (proxy.terminating) return isShown && pod.ended !== undefined ? [] : planRunOnceRemoval(pod);
+  return isShown || pod.ended !== undefined ? [] : planRunOnceRemoval(pod);
 }
 
 function planGrace({ namespace, name, uid }: Chaperon, seconds: number): Plan[number] {

@@ -23,7 +23,7 @@ export interface TargetPod {
    */
   readonly graceSeconds?: number;
   /** Of delegates that must not run again, while they have our finalizer: all finalizers, and this version. */
-  readonly held?: { readonly finalizers: readonly string[]; readonly resourceVersion: string };
+  readonly runOnceFinalizer?: { readonly finalizers: readonly string[]; readonly resourceVersion: string };
   /** Of delegates only: the changes of the running pod, as annotated. */
   readonly appliedChanges?: string;
   /** Of delegates only: the status that the chaperon should show. */
@@ -76,11 +76,11 @@ function statusOf(pod: Pod): Pick<TargetPod, 'status' | 'statusDigest'> {
 
 function endOf(
   { metadata: { finalizers = [], resourceVersion = '', deletionGracePeriodSeconds, annotations } }: Pod,
-): Pick<TargetPod, 'graceSeconds' | 'held' | 'appliedChanges'> {
+): Pick<TargetPod, 'graceSeconds' | 'runOnceFinalizer' | 'appliedChanges'> {
   const appliedChanges = annotations?.[CARRIED_CHANGES_ANNOTATION];
   return {
     ...(appliedChanges !== undefined && { appliedChanges }),
     ...(deletionGracePeriodSeconds !== undefined && { graceSeconds: deletionGracePeriodSeconds }),
-    ...(finalizers.includes(RUN_ONCE_FINALIZER) && { held: { finalizers, resourceVersion } }),
+    ...(finalizers.includes(RUN_ONCE_FINALIZER) && { runOnceFinalizer: { finalizers, resourceVersion } }),
   };
 }

@@ -83,15 +83,15 @@ export function planChaperonDeletion({ mode, namespace, name, uid }: Chaperon, g
  * Whether a pod that the source created has no containers any more and only its finalizer keeps it (a kubelet then sets
  * the grace period to 0).
  */
-export function isHeldAfterStop({ mode, terminating, graceSeconds, held }: Chaperon): boolean {
-  return mode === 'Pod' && terminating && graceSeconds === 0 && held !== undefined;
+export function isStoppedWithFinalizer({ mode, terminating, graceSeconds, runOnceFinalizer }: Chaperon): boolean {
+  return mode === 'Pod' && terminating && graceSeconds === 0 && runOnceFinalizer !== undefined;
 }
 
 /** Removes the finalizer of a pod whose terminal status is stored. */
-export function planLettingGo({ namespace, name, held }: Chaperon): Plan {
-  if (held === undefined) return [];
-  const finalizers = held.finalizers.filter((finalizer) => finalizer !== RUN_ONCE_FINALIZER);
-  const patch = { metadata: { resourceVersion: held.resourceVersion, finalizers } };
+export function planRunOnceRemoval({ namespace, name, runOnceFinalizer }: Chaperon): Plan {
+  if (runOnceFinalizer === undefined) return [];
+  const finalizers = runOnceFinalizer.finalizers.filter((finalizer) => finalizer !== RUN_ONCE_FINALIZER);
+  const patch = { metadata: { resourceVersion: runOnceFinalizer.resourceVersion, finalizers } };
   return [{ kind: 'patch', type: PODS, at: { namespace, name }, patchType: 'merge', patch }];
 }
 
@@ -101,5 +101,5 @@ export function planLettingGo({ namespace, name, held }: Chaperon): Plan {
  */
 export function isDelegateGone(chaperon: Chaperon | undefined): boolean {
   if (chaperon === undefined || chaperon.podMissing) return true;
-  return chaperon.terminating && (chaperon.held === undefined || isHeldAfterStop(chaperon));
+  return chaperon.terminating && (chaperon.runOnceFinalizer === undefined || isStoppedWithFinalizer(chaperon));
 }

@@ -81,7 +81,7 @@ export interface Chaperon {
   /**
    * In Pod mode, for a pod that must not run again: its finalizers and version, until its terminal status is stored.
    */
-  readonly held?: { readonly finalizers: readonly string[]; readonly resourceVersion: string };
+  readonly runOnceFinalizer?: { readonly finalizers: readonly string[]; readonly resourceVersion: string };
   /** Grace period in seconds with which the target stops the delegate when it has lost the source. */
   readonly failoverGraceSeconds?: number;
   /** Deadline of its confirmation, by the target API server's clock, in ms since the epoch. */
@@ -133,7 +133,7 @@ function toDirectRecord(pod: Pod, known: Known): Chaperon {
     mode: 'Pod',
     ...(isTerminal(pod.status?.phase) && { ended: pod.status ?? {} }),
     ...(graceSeconds !== undefined && { graceSeconds }),
-    ...(finalizers.includes(RUN_ONCE_FINALIZER) && { held: { finalizers, resourceVersion } }),
+    ...(finalizers.includes(RUN_ONCE_FINALIZER) && { runOnceFinalizer: { finalizers, resourceVersion } }),
   });
 }
 

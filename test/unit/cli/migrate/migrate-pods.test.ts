@@ -140,7 +140,7 @@ describe('pods that are taken over', () => {
     assert.ok(paths.every((path) => path.includes('/namespaces/web/')), paths.join('\n'));
   });
 
-  it('are not held by us in a target where Admiralty still runs, which would never let go', async (t) => {
+  it('do not get our finalizer in a target where Admiralty still runs, which would never remove it', async (t) => {
     const { source, target, name } = world(t, { nodeName: 'admiralty-eu' });
     await takePods(memoryMigration(source, { targets: [memoryTarget(target, 'eu', true)] }));
     assert.deepEqual(target.find(POD_CHAPERONS, name, 'web')?.metadata.finalizers ?? [], []);
@@ -167,7 +167,7 @@ describe('pods that are taken over', () => {
 });
 
 describe('pods that are given back', () => {
-  it('are held by the finalizers of Admiralty, and their objects name its cluster', async (t) => {
+  it('get the finalizers of Admiralty, and their objects name its cluster', async (t) => {
     const { source, target, migration, proxy, name } = world(t, { nodeName: 'admiralty-eu' });
     await takePods(migration);
     await returnPods(migration);

@@ -32,7 +32,7 @@ const TARGETS: ReturnState['targets'] = [
   { ref: { kind: 'ClusterTarget', name: 'c1' }, key: 'ClusterTarget/c1', isAdmiraltyThere: false },
 ];
 const plan = (more: Partial<ReturnState>) => planReturn({
-  proxy: proxy('admiralty-web-c2'), candidates: [], remains: false, directs: [], targets: TARGETS, clusterName: 'hub',
+  proxy: proxy('admiralty-web-c2'), candidates: [], remains: false, delegates: [], targets: TARGETS, clusterName: 'hub',
   ...more,
 });
 const at = (target: string, isPlaced = true) => ({ target, nodeName: 'n', isPlaced, chaperon: chaperon() });
@@ -67,10 +67,10 @@ describe('a proxy that Admiralty gets back', () => {
       metadata: { namespace: 'web', name: 'a-x7k2p', uid: 'd', labels: { [`${P}parent-uid`]: 'u1' } },
       spec: { containers: [], nodeName: 'real-1' },
     };
-    const [around] = plan({ directs: [{ target: 'Target/web/c2', delegate }] }).inTargets;
+    const [around] = plan({ delegates: [{ target: 'Target/web/c2', delegate }] }).inTargets;
     assert.equal(around?.plan[0]?.kind, 'create');
     const [owner] =
-      plan({ directs: [{ target: 'Target/web/c2', delegate }], candidates: [at('Target/web/c2')] }).inTargets;
+      plan({ delegates: [{ target: 'Target/web/c2', delegate }], candidates: [at('Target/web/c2')] }).inTargets;
     assert.match(JSON.stringify(owner?.plan[0]), /"ownerReferences":\[\{[^\]]*"uid":"c","controller":true/);
   });
 

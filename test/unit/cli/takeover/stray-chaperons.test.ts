@@ -15,8 +15,8 @@ const chaperon = (uid: string, clusterName = 'hub') => {
 };
 const at = (name: string, ...chaperons: readonly ReturnType<typeof chaperon>[]) =>
   ({ target: { key: name, nodeName: `admiralty-${name}` }, chaperons });
-const strays = (proxies: readonly Pod[], ...held: StrayState['held']) =>
-  planStrays({ proxies, held, sourceNames: ['hub', 'S'] }).inTargets.map(
+const strays = (proxies: readonly Pod[], ...inTargets: StrayState['inTargets']) =>
+  planStrays({ proxies, inTargets, sourceNames: ['hub', 'S'] }).inTargets.map(
     ({ target, plan }) =>
       `${target} ${plan.map((command) => command.kind === 'delete' && command.preconditions?.uid).join()}`,
   );

@@ -6,7 +6,7 @@ import {
 } from '../../../../api/objects/keys.ts';
 import { POD_CHAPERONS, PODS } from '../../../../api/resource-types.ts';
 import {
-  DELEGATIONS, foundDelegation, isHeldAfterStop, isDelegateGone, planLettingGo, planChaperonDeletion,
+  DELEGATIONS, foundDelegation, isStoppedWithFinalizer, isDelegateGone, planRunOnceRemoval, planChaperonDeletion,
 } from '../../../../model/delegate/delegation.ts';
 import { toDelegatePodRecord, type Chaperon } from '../../../../model/delegate/remembered-delegate.ts';
 import {
@@ -20,7 +20,7 @@ function aDirect(...changes: Change<Pod>[]): Chaperon {
 }
 
 const once = withSpec({ restartPolicy: 'Never' });
-const held = withFinalizers('example.com/other', RUN_ONCE_FINALIZER);
+const finalized = withFinalizers('example.com/other', RUN_ONCE_FINALIZER);
 const within = (seconds: number) =>
   withMetadata({ deletionTimestamp: '2026-01-01T01:00:00Z', deletionGracePeriodSeconds: seconds });
 
@@ -58,7 +58,7 @@ describe('a delegation', () => {
   it('is remembered alike from what it made, and only where no chaperon made it', () => {
     const made = { ...DELEGATIONS.Pod.toObject(aChaperon(once)), status: { phase: 'Pending' } } as Pod;
     const record = toDelegatePodRecord(made)!;
-    assert.deepEqual([record.direct?.mode, record.direct?.parentUid, record.direct?.held?.finalizers], [
+    assert.deepEqual([record.direct?.mode, record.direct?.parentUid, record.direct?.runOnceFinalizer?.finalizers], [
       'Pod', PROXY_UID, [RUN_ONCE_FINALIZER],
     ]);
     assert.equal(toDelegatePodRecord(aDelegate())?.direct, undefined);
@@ -110,14 +110,14 @@ describe('planChaperonDeletion', () => {
   });
 });
 
-describe('planLettingGo', () => {
+describe('planRunOnceRemoval', () => {
   it("takes our finalizer away, from this version, and leaves others'", () => {
-    const [command] = planLettingGo(aDirect(held));
+    const [command] = planRunOnceRemoval(aDirect(finalized));
     assert.ok(command?.kind === 'patch');
     assert.deepEqual(command.patch, { metadata: { resourceVersion: '1', finalizers: ['example.com/other'] } });
   });
 
-  it('does nothing to one that is not held', () => assert.deepEqual(planLettingGo(aDirect()), []));
+  it('does nothing to one without the finalizer', () => assert.deepEqual(planRunOnceRemoval(aDirect()), []));
 });
 
 describe('a proxy', () => {
@@ -127,12 +127,12 @@ describe('a proxy', () => {
     'whose chaperon goes is': [aChaperonRecord(terminating()), true, false],
     'with a pod of its own is not': [aDirect(inPhase('Running')), false, false],
     'whose pod is drained is': [aDirect(within(30)), true, false],
-    'whose pod must run once may still hear of its end': [aDirect(held, within(30)), false, false],
-    'is lost when that has stopped': [aDirect(held, within(0)), true, true],
+    'whose pod must run once may still hear of its end': [aDirect(finalized, within(30)), false, false],
+    'is lost when that has stopped': [aDirect(finalized, within(0)), true, true],
   };
   for (const [what, [record, lost, heldAfterStop]] of Object.entries(cases)) {
     it(what, () => assert.deepEqual(
-      [isDelegateGone(record), record !== undefined && isHeldAfterStop(record)], [lost, heldAfterStop],
+      [isDelegateGone(record), record !== undefined && isStoppedWithFinalizer(record)], [lost, heldAfterStop],
     ));
   }
 });
