@@ -25,7 +25,7 @@ export interface SummaryOptions {
   /** ResourceShares that are published to sources; missing where the target reports none. */
   readonly resourceShares?: ResourceShares;
   /** Where the summary is stored in the source; in the target when missing. */
-  readonly kept?: { readonly source: ClusterClient; readonly name: string };
+  readonly storedInSource?: { readonly source: ClusterClient; readonly name: string };
   readonly logger: Logger;
 }
 
@@ -44,12 +44,12 @@ const HEARTBEAT_MS = 60_000;
  * nodes are.
  */
 export function startSummary(options: SummaryOptions, signal: AbortSignal): () => boolean {
-  const { client, pods, resourceShares, kept, logger } = options;
+  const { client, pods, resourceShares, storedInSource, logger } = options;
   const nodes =
     new Informer<Node, TargetNode>({ client, logger, type: NODES, selection: {}, project: toTargetNodeRecord });
   const reporter = new SummaryReporter({
-    client: kept?.source ?? client, name: kept?.name ?? CLUSTER_SUMMARY_NAME, resourceShares,
-    stopsUnconfirmed: kept === undefined, podsResourceVersion: () => pods.resourceVersion,
+    client: storedInSource?.source ?? client, name: storedInSource?.name ?? CLUSTER_SUMMARY_NAME, resourceShares,
+    deletesUnconfirmed: storedInSource === undefined, podsResourceVersion: () => pods.resourceVersion,
   });
   const ready = Promise.all([nodes.synced, pods.synced]);
   const controller = startController(
@@ -73,8 +73,8 @@ interface Publication {
   readonly client: ClusterClient;
   readonly name: string;
   readonly resourceShares: ResourceShares | undefined;
-  /** Whether the cluster's own delegate controller publishes it. */
-  readonly stopsUnconfirmed: boolean;
+  /** Whether the cluster's own delegate controller publishes it, which deletes candidates that no source confirms. */
+  readonly deletesUnconfirmed: boolean;
   readonly podsResourceVersion: () => string;
 }
 
@@ -127,7 +127,7 @@ class SummaryReporter {
     const summary = toClusterSummary(
       this.ledger, this.#grouper, { podsResourceVersion: podsResourceVersion(), time: new Date().toISOString() },
     );
-    const annotations = this.#publication.stopsUnconfirmed ? { [STOPS_UNCONFIRMED_ANNOTATION]: TRUE } : {};
+    const annotations = this.#publication.deletesUnconfirmed ? { [STOPS_UNCONFIRMED_ANNOTATION]: TRUE } : {};
     const capacity = { ...summary, metadata: { ...summary.metadata, name, annotations } };
     resourceShares?.ledger.setTotal(capacity.allocatable ?? {});
     const published = resourceShares?.ledger.published() ?? [];

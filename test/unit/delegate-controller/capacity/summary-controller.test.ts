@@ -163,7 +163,7 @@ describe('the place of a summary', () => {
   it('is the source for a target without a controller of its own, where nobody stops them', async () => {
     cluster.put(NODES, node('one', labelled({ zone: 'a' })));
     const source = new HeldCluster();
-    await started({ kept: { source: source.client, name: 'admiralty-eu' } });
+    await started({ storedInSource: { source: source.client, name: 'admiralty-eu' } });
     const [{ metadata, free } = assert.fail()] = await within(0, source);
     assert.deepEqual([metadata.name, metadata.annotations, free, cluster.writes], ['admiralty-eu', {}, ROOM, []]);
   });
