@@ -144,7 +144,7 @@ function totalsOf(
   const shown = before?.status ?? {};
   if (summary === undefined || (quota === 'unknown' && shown.allocatable !== undefined)) return shown;
   return {
-    capacity: summary.capacity ?? {}, allocatable: lentTo(summary, sourceId, quota === 'unknown' ? NO_AMOUNTS : quota),
+    capacity: summary.capacity ?? {}, allocatable: allocatableFor(summary, sourceId, quota === 'unknown' ? NO_AMOUNTS : quota),
   };
 }
 
@@ -183,17 +183,17 @@ function toNodeAddress(address: string): NodeAddress {
  * What the source may use: for each resource the minimum of the target's allocatable, its ResourceShare and quotas. A
  * cordoned share allows no pods.
  */
-function lentTo(
+function allocatableFor(
   { allocatable = {}, shares = [] }: ClusterSummary, sourceId: string, quota: ResourceAmounts,
 ): ResourceList {
   const share = shares.find(({ source }) => source === sourceId) ?? shares.find(({ source }) => source === ANY_SOURCE);
   if (share === undefined && quota.size === 0) return allocatable;
   const limits = parseResourceList({ ...share?.limits, ...(share?.cordoned === true && { pods: '0' }) }).amounts;
-  const lent = [...parseResourceList(allocatable).amounts].map(
+  const limited = [...parseResourceList(allocatable).amounts].map(
     ([resource, amount]) =>
       [resource, Math.min(amount, limits.get(resource) ?? amount, quota.get(resource) ?? amount)] as const,
   );
-  return formatResourceList(new Map(lent));
+  return formatResourceList(new Map(limited));
 }
 
 /** The merge patch that gives the Node this status: resources that the target has lost are removed. */

@@ -9,7 +9,7 @@ const SOURCE = 'source-1';
 const asking = (requests: ResourceList, limits: ResourceList = {}): PodSpec =>
   ({ containers: [{ name: 'a', resources: { requests, limits } satisfies ResourceRequirements }] });
 
-function lent(
+function ledgerWith(
   spec: Partial<ResourceShareSpec>, total: ResourceList = { cpu: '10', memory: '10Gi', pods: '100' },
 ): ResourceShareLedger {
   const ledger = new ResourceShareLedger();
@@ -46,7 +46,7 @@ describe('a share', () => {
   };
   for (const [what, [spec, pod, refusal]] of Object.entries(cases)) {
     it(what, () => {
-      const ledger = lent(spec);
+      const ledger = ledgerWith(spec);
       ledger.charge('a/first', SOURCE, asking({ cpu: '1' }, { cpu: '2' }));
       const verdict = ledger.admit('a/second', SOURCE, pod);
       if (refusal === undefined) assert.deepEqual(verdict, { kind: 'fits' });
@@ -58,7 +58,7 @@ describe('a share', () => {
   const limited = (limits: ResourceList, more: Partial<Container> = {}): Container =>
     ({ name: 'a', ...more, resources: { limits } });
   const hard = (pod: PodSpec, limits: ResourceList = { cpu: '2', memory: '2Gi' }): string => {
-    const verdict = lent({ enforcement: 'Hard', limits }).admit('a/x', SOURCE, pod);
+    const verdict = ledgerWith({ enforcement: 'Hard', limits }).admit('a/x', SOURCE, pod);
     return verdict.kind === 'fits' ? '' : verdict.message;
   };
   const ONE = { cpu: '1', memory: '1Gi' };
@@ -112,12 +112,12 @@ describe('a share', () => {
   for (const [what, [spec, total, limits]] of Object.entries(parts)) {
     it(`that is a percentage ${what}`, () => {
       const share = { name: 'share', spec: { source: SOURCE, ...spec } };
-      assert.deepEqual(lent(spec, total).statusOf(share).limits, limits);
+      assert.deepEqual(ledgerWith(spec, total).statusOf(share).limits, limits);
     });
   }
 
   it('that is a percentage follows the cluster as it grows and shrinks', () => {
-    const ledger = lent({ percentage: 50 }, { cpu: '2' });
+    const ledger = ledgerWith({ percentage: 50 }, { cpu: '2' });
     assert.equal(ledger.admit('a/x', SOURCE, asking({ cpu: '1' })).kind, 'fits');
     assert.equal(ledger.admit('a/y', SOURCE, asking({ cpu: '1' })).kind, 'refused');
     ledger.setTotal({ cpu: '4' });
@@ -128,7 +128,7 @@ describe('a share', () => {
   });
 
   it('counts each source by itself where it is for any of them', () => {
-    const ledger = lent({ source: '*', limits: { cpu: '1' } });
+    const ledger = ledgerWith({ source: '*', limits: { cpu: '1' } });
     for (const source of ['one', 'two', '']) {
       assert.equal(ledger.admit(`${source}/x`, source, asking({ cpu: '1' })).kind, 'fits');
     }
@@ -137,14 +137,14 @@ describe('a share', () => {
   });
 
   it('that refuses has counted nothing', () => {
-    const ledger = lent({ limits: { cpu: '1' } });
+    const ledger = ledgerWith({ limits: { cpu: '1' } });
     ledger.set('second', { name: 'second', spec: { source: SOURCE, limits: { memory: '1Gi' } } });
     assert.equal(ledger.admit('a/x', SOURCE, asking({ cpu: '1', memory: '2Gi' })).kind, 'refused');
     assert.deepEqual(ledger.statusOf({ name: 'share', spec: { source: SOURCE } }).used, {});
   });
 
   it('that is cordoned, or has become too small, keeps the pods that it has', () => {
-    const ledger = lent({ limits: { cpu: '2' } });
+    const ledger = ledgerWith({ limits: { cpu: '2' } });
     ledger.admit('a/x', SOURCE, asking({ cpu: '2' }));
     ledger.set('share', { name: 'share', spec: { source: SOURCE, limits: { cpu: '1' }, cordoned: true } });
     assert.equal(ledger.admit('a/x', SOURCE, asking({ cpu: '2' })).kind, 'fits');
@@ -152,7 +152,7 @@ describe('a share', () => {
   });
 
   it('keeps what a pod asked for when it came, whatever its chaperon says later', () => {
-    const ledger = lent({});
+    const ledger = ledgerWith({});
     ledger.charge('a/x', SOURCE, asking({ cpu: '1' }));
     ledger.charge('a/x', 'another', asking({ cpu: '3' }));
     const used = (source: string) => ledger.statusOf({ name: 'share', spec: { source } }).used;
@@ -162,13 +162,13 @@ describe('a share', () => {
   });
 
   it('takes a limit that is no quantity for none', () => {
-    assert.deepEqual(lent({ limits: { cpu: '5 cores', pods: '1' } }).published(), [
+    assert.deepEqual(ledgerWith({ limits: { cpu: '5 cores', pods: '1' } }).published(), [
       { source: SOURCE, limits: { pods: '1' } },
     ]);
   });
 
   it('counts a delegate once, and no more once it is released', () => {
-    const ledger = lent({ limits: { cpu: '1' } });
+    const ledger = ledgerWith({ limits: { cpu: '1' } });
     assert.equal(ledger.admit('a/x', SOURCE, asking({ cpu: '1' })).kind, 'fits');
     assert.equal(ledger.admit('a/x', SOURCE, asking({ cpu: '1' })).kind, 'fits');
     assert.equal(ledger.admit('a/y', SOURCE, asking({ cpu: '1' })).kind, 'refused');
@@ -178,7 +178,7 @@ describe('a share', () => {
   });
 
   it('binds together with the others of its source, and wins over one for any', () => {
-    const ledger = lent({ limits: { cpu: '5' } });
+    const ledger = ledgerWith({ limits: { cpu: '5' } });
     ledger.set('any', { name: 'any', spec: { source: '*', limits: { cpu: '0' } } });
     assert.equal(ledger.admit('a/x', SOURCE, asking({ cpu: '2' })).kind, 'fits');
     ledger.set('second', { name: 'second', spec: { source: SOURCE, limits: { cpu: '3', memory: '1Gi' } } });
@@ -200,7 +200,7 @@ describe('a share', () => {
   });
 
   it('shows what is used', () => {
-    const ledger = lent({ limits: { cpu: '5' } });
+    const ledger = ledgerWith({ limits: { cpu: '5' } });
     ledger.charge('a/x', SOURCE, asking({ cpu: '250m', memory: '1Gi' }));
     const share = { name: 'share', spec: { source: SOURCE, limits: { cpu: '5' } } };
     assert.deepEqual(ledger.statusOf(share), { limits: { cpu: '5' }, used: { cpu: '250m', memory: '1Gi', pods: '1' } });
@@ -214,7 +214,7 @@ describe('a share', () => {
     );
     fc.assert(
       fc.property(fc.array(step), (steps) => {
-        const ledger = lent({ limits: { cpu: '4', pods: '3' } });
+        const ledger = ledgerWith({ limits: { cpu: '4', pods: '3' } });
         const running = new Map<string, number>();
         for (const { key, cpu, release } of steps) {
           if (release) {

@@ -197,13 +197,13 @@ describe('toVirtualNodeStatus', () => {
     { source: 'source', limits: { cpu: '2', 'example/gpu': '1' } },
     { source: 'stopped', limits: {}, cordoned: true as const }, { source: '*', limits: { cpu: '20', memory: '1Gi' } },
   ];
-  const lent: Record<string, object> = {
+  const expected: Record<string, object> = {
     'source': { cpu: '2', memory: '8Gi', pods: '9' },
     'stopped': { cpu: '8', memory: '8Gi', pods: '0' },
     'any other': { cpu: '8', memory: '1Gi', pods: '9' },
   };
-  for (const [source, allocatable] of Object.entries(lent)) {
-    it(`shows to ${source} what is lent to it, and no resource that the target lacks`, () => {
+  for (const [source, allocatable] of Object.entries(expected)) {
+    it(`shows to ${source} what it may use, and no resource that the target lacks`, () => {
       const summary = { metadata: {}, allocatable: { cpu: '8', memory: '8Gi', pods: '9' }, shares };
       assert.deepEqual(
         toVirtualNodeStatus(frozen(summary), { ...AT, sourceId: source }, undefined, NOW).allocatable, allocatable,
