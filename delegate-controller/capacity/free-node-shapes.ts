@@ -63,7 +63,7 @@ export class GroupFreeShapes {
       ...(perNodeLabels.length > 0 && { perNodeLabels }),
       ...(taints.length > 0 && { taints }),
       shape: this.#toList(this.#shape),
-      holes: [...this.#holes(steps)].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([, { free, digests }]) =>
+      holes: [...this.#freeShapes(steps)].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([, { free, digests }]) =>
         ({
         count: digests.length,
         free: this.#toList(free, this.#shape),
@@ -72,18 +72,18 @@ export class GroupFreeShapes {
     };
   }
 
-  #holes(steps: number): Map<string, { readonly free: readonly number[]; readonly digests: string[] }> {
+  #freeShapes(steps: number): Map<string, { readonly free: readonly number[]; readonly digests: string[] }> {
     const stepsOf = this.#resources.map((resource) => (resource === PODS ? Math.max(1, steps / PODS_COARSER) : steps));
-    const holes = new Map<string, { readonly free: readonly number[]; readonly digests: string[] }>();
+    const shapes = new Map<string, { readonly free: readonly number[]; readonly digests: string[] }>();
     for (const member of this.#members) {
       const free = steps === Infinity || this.#exact.has(member.key) ? member.free : member.free
         .map((amount, column) => (amount === this.#shape[column] ? amount : roundDown(amount, stepsOf[column] ?? 1)));
       const key = free === member.free ? member.key : free.join(' ');
-      const hole = holes.get(key);
-      if (hole === undefined) holes.set(key, { free, digests: [member.digest] });
-      else hole.digests.push(member.digest);
+      const known = shapes.get(key);
+      if (known === undefined) shapes.set(key, { free, digests: [member.digest] });
+      else known.digests.push(member.digest);
     }
-    return holes;
+    return shapes;
   }
 
   /** Omits amounts equal to those of `but`. */

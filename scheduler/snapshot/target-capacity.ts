@@ -63,7 +63,7 @@ export class TargetCapacity {
   readonly #hasNodeGroups: boolean;
   /** The amounts of its rows are in the table alone. */
   readonly #read: ReadGroups<RowNodes>;
-  readonly #holes: NodeCapacityTable;
+  readonly #freeByNode: NodeCapacityTable;
   readonly #weights: readonly AllocatableWeights[];
   /** Equal for targets with the same groups and columns. */
   readonly #shape: number;
@@ -86,8 +86,8 @@ export class TargetCapacity {
     const { groups, ids } = read;
     const rows = leastAllocatedFirst(read.rows, this.#weights);
     this.#read = { groups, ids, rows: rows.map(({ group, digests }) => ({ group, digests })) };
-    this.#holes = new NodeCapacityTable(rows);
-    this.#shape = idOf(JSON.stringify([[...ids], this.#holes.resources]));
+    this.#freeByNode = new NodeCapacityTable(rows);
+    this.#shape = idOf(JSON.stringify([[...ids], this.#freeByNode.resources]));
   }
 
   /** Sums over all nodes minus the pods added; negative when they request more than the nodes have. */
@@ -107,14 +107,14 @@ export class TargetCapacity {
   /** Whether some node fits the pod now. */
   hasRoomFor(pod: NodeRequirements): boolean {
     const { eligible, request } = this.#compile(pod);
-    return this.#holes.firstFit(request, eligible) !== NO_ROW;
+    return this.#freeByNode.firstFit(request, eligible) !== NO_ROW;
   }
 
   /** Number of nodes that fit the pod now, counted up to `most`; `most` when the target publishes no node groups. */
   nodesFor(pod: NodeRequirements, most: number): number {
     if (!this.#hasNodeGroups) return most;
     const { eligible, request } = this.#compile(pod);
-    return this.#holes.countFitting(request, eligible, most);
+    return this.#freeByNode.countFitting(request, eligible, most);
   }
 
   /** Like {@link hasRoomFor}, with the reason. */
@@ -123,14 +123,14 @@ export class TargetCapacity {
       return { kind: 'no-node', reason: 'NoNodes', message: 'it has no node that is ready and not cordoned' };
     }
     const { eligible, request } = this.#compile(pod);
-    if (this.#holes.firstFit(request, eligible) !== NO_ROW) return FITS;
+    if (this.#freeByNode.firstFit(request, eligible) !== NO_ROW) return FITS;
     if (!eligible.groups.some((verdict) => verdict !== 0)) {
       return {
         kind: 'no-node', reason: 'NodeSelectorOrTaints',
         message: 'no node matches nodeSelector and affinity without a taint that the pod does not tolerate',
       };
     }
-    const missing = this.#holes.fewestMissing(request, eligible) ?? [];
+    const missing = this.#freeByNode.fewestMissing(request, eligible) ?? [];
     return {
       kind: 'no-node', reason: 'InsufficientResources', message: `no node has ${describe(missing, pod.requests)} free`,
     };
@@ -142,8 +142,8 @@ export class TargetCapacity {
     for (const [resource, amount] of requests) this.#free.set(resource, (this.#free.get(resource) ?? 0) - amount);
     this.#pods += 1;
     const { eligible, request } = this.#compile(pod);
-    const row = this.#holes.leastAllocated(request, eligible, this.#weights);
-    return row === NO_ROW ? { requests } : { requests, place: { row: this.#holes.addPod(row, request), request } };
+    const row = this.#freeByNode.leastAllocated(request, eligible, this.#weights);
+    return row === NO_ROW ? { requests } : { requests, place: { row: this.#freeByNode.addPod(row, request), request } };
   }
 
   /** Undoes one {@link addPod}. */
@@ -151,7 +151,7 @@ export class TargetCapacity {
     this.#pods -= 1;
     if (this.#pods === 0) this.#free = new Map(this.#publishedFree);
     else for (const [resource, amount] of requests) this.#free.set(resource, (this.#free.get(resource) ?? 0) + amount);
-    if (place !== undefined) this.#holes.removePod(place.row, place.request);
+    if (place !== undefined) this.#freeByNode.removePod(place.row, place.request);
   }
 
   /**
@@ -160,7 +160,7 @@ export class TargetCapacity {
    */
   toSummary(): ClusterSummary {
     const groups = this.#read.groups.map((group) => ({ group, holes: new Map<string, FreeNodeShape>() }));
-    for (const { group, count, free, published } of this.#holes.rows()) {
+    for (const { group, count, free, published } of this.#freeByNode.rows()) {
       const list = formatResourceList(free);
       const holes = groups[group]?.holes;
       const key = JSON.stringify(list);
@@ -182,7 +182,7 @@ export class TargetCapacity {
     const byShape = compiledByShape.of(pod);
     const known = byShape.get(this.#shape) ?? this.#compiled.get(pod);
     if (known !== undefined) return known;
-    const compiled = { eligible: eligibleRows(pod, this.#read), request: this.#holes.toRowRequest(pod.requests) };
+    const compiled = { eligible: eligibleRows(pod, this.#read), request: this.#freeByNode.toRowRequest(pod.requests) };
     if (isByNode(compiled.eligible)) this.#compiled.set(pod, compiled);
     else byShape.set(this.#shape, compiled);
     return compiled;
