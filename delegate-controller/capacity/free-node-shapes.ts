@@ -63,12 +63,13 @@ export class GroupFreeShapes {
       ...(perNodeLabels.length > 0 && { perNodeLabels }),
       ...(taints.length > 0 && { taints }),
       shape: this.#toList(this.#shape),
-      holes: [...this.#freeShapes(steps)].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([, { free, digests }]) =>
-        ({
-        count: digests.length,
-        free: this.#toList(free, this.#shape),
-        ...(nodeNames && { nodes: digests.toSorted().join('') }),
-      })),
+      holes: [...this.#freeShapes(steps)].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(
+        ([, { free, digests }]) => ({
+          count: digests.length,
+          free: this.#toList(free, this.#shape),
+          ...(nodeNames && { nodes: digests.toSorted().join('') }),
+        }),
+      ),
     };
   }
 

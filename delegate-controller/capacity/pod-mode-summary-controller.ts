@@ -38,7 +38,8 @@ export function startPodModeSummaries(
       begun.add(session);
       logger.info({ target: key }, 'the source computes the free capacity of this target');
       const pods = podsOf(session, sourceId, logger);
-      startSummary({ client: session.client, pods, storedInSource: { source, name: nodeName }, logger }, session.signal);
+      const storedInSource = { source, name: nodeName };
+      startSummary({ client: session.client, pods, storedInSource, logger }, session.signal);
       void pods.run(session.signal);
     },
     removed: ({ nodeName }) => removal.enqueue(nodeName),

@@ -143,9 +143,8 @@ function totalsOf(
 ): NonNullable<Node['status']> {
   const shown = before?.status ?? {};
   if (summary === undefined || (quota === 'unknown' && shown.allocatable !== undefined)) return shown;
-  return {
-    capacity: summary.capacity ?? {}, allocatable: allocatableFor(summary, sourceId, quota === 'unknown' ? NO_AMOUNTS : quota),
-  };
+  const allocatable = allocatableFor(summary, sourceId, quota === 'unknown' ? NO_AMOUNTS : quota);
+  return { capacity: summary.capacity ?? {}, allocatable };
 }
 
 /**
