@@ -6,7 +6,7 @@ import { issuedSerials, revokeAll } from '../../gateway/broker/broker-protocol.t
 import { startBroker } from '../../gateway/broker/broker-server.ts';
 import { parseAddress } from '../../gateway/protocol/allowed-services.ts';
 import { KubernetesMemberStore, removeMember } from '../../gateway/broker/member-store.ts';
-import { isNotFound } from '../../kubernetes/flow/api-error.ts';
+import { isConflict, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { customResourceDefinitions } from '../../manifests/objects/crds.ts';
 import { toYaml } from '../../manifests/files.ts';
@@ -241,8 +241,8 @@ function revokeCommand(): Command {
     ));
 }
 
-/** Revokes all certificates of a member. Throws AppError `NotFound`. */
-async function revoke(
+/** Revokes all certificates of a member, and removes what it has told of itself. Throws AppError `NotFound`. */
+export async function revoke(
   client: ClusterClient, { namespace, clusterId }: Pick<BrokerFlags, 'namespace'> & { readonly clusterId: string },
   signal: AbortSignal,
 ): Promise<string> {
@@ -250,12 +250,16 @@ async function revoke(
     if (isNotFound(error)) throw new AppError('NotFound', `No cluster "${clusterId}" is known to this broker.`);
     throw error;
   };
-  const cluster = await client.get(CLUSTERSET_MEMBERS, { namespace, name: clusterId }, signal).catch(missing);
-  await client.patch(
-    CLUSTERSET_MEMBERS, { namespace, name: clusterId }, {
-      patchType: 'merge', patch: { spec: revokeAll(cluster).spec },
-    }, signal,
-  );
-  await removeMember(client, namespace, clusterId);
-  return `"${clusterId}" is revoked: ${issuedSerials(cluster).length} certificates are no longer valid.`;
+  const at = { namespace, name: clusterId };
+  for (;;) {
+    const cluster = await client.get(CLUSTERSET_MEMBERS, at, signal).catch(missing);
+    const { resourceVersion } = cluster.metadata;
+    // of this version only: a certificate that is issued meanwhile would not be among those that are revoked
+    const patch = { metadata: { resourceVersion }, spec: revokeAll(cluster).spec };
+    const revoked = await client.patch(CLUSTERSET_MEMBERS, at, { patchType: 'merge', patch }, signal)
+      .catch(unless(isConflict));
+    if (revoked === undefined) continue;
+    await removeMember(client, namespace, clusterId);
+    return `"${clusterId}" is revoked: ${issuedSerials(cluster).length} certificates are no longer valid.`;
+  }
 }

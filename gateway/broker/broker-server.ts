@@ -11,8 +11,8 @@ import { exportedServiceName, gatewayName } from '../../model/network/gateway-na
 import type { CertificateAuthority, KeyPair } from '../../process/crypto/certificate-authority.ts';
 import { verifyBrokerToken } from '../../process/crypto/signed-token.ts';
 import {
-  CERTIFICATE_DAYS, globalRangesFor, isTaken, MAX_BODY_BYTES, parseEndpoint, parseJoin, parseSigningRequest, speaksFor,
-  toMemberObjects, withSerial, type Members,
+  CERTIFICATE_DAYS, globalRangesFor, issuedSerials, isTaken, MAX_BODY_BYTES, MAX_CERTIFICATES, parseEndpoint, parseJoin,
+  parseSigningRequest, speaksFor, toMemberObjects, withSerial, type Members,
 } from './broker-protocol.ts';
 import { isExportName, MAX_EXPORT_BYTES, MAX_EXPORTS, parseExport } from './export-protocol.ts';
 import { clusterObjectName } from './membership.ts';
@@ -130,8 +130,8 @@ class BrokerHandlers {
     }
     await this.#oneAtATime(async () => {
       const globalCIDR = globalRangesFor(clusterId, parsed.value.clusterCIDR, await store.listClusters());
-      const { cluster, endpoint } =
-        toMemberObjects(parsed.value, { revokedSerials: before?.spec.revokedSerials ?? [], globalCIDR });
+      const revokedSerials = [...before?.spec.revokedSerials ?? [], ...await store.serialsOfRemoved(clusterId)];
+      const { cluster, endpoint } = toMemberObjects(parsed.value, { revokedSerials, globalCIDR });
       const saved = withSerial(
         { ...cluster, metadata: { ...before?.metadata, ...cluster.metadata } }, { serial, notAfterMs }, now().getTime(),
       );
@@ -149,6 +149,9 @@ class BrokerHandlers {
     const { member } = await this.#identify(request);
     const parsed = parseSigningRequest(request.body);
     if (parsed.kind === 'invalid') throw new Refusal(400, parsed.message);
+    if (issuedSerials(member).filter((issued) => issued.notAfterMs > now().getTime()).length >= MAX_CERTIFICATES) {
+      throw new Refusal(429, `this member has ${MAX_CERTIFICATES} valid certificates; wait until one has ended`);
+    }
     const { certificate, serial, notAfterMs } = await this.#certify(member.spec.clusterID, parsed.value);
     if (!(await store.saveCluster(withSerial(member, { serial, notAfterMs }, now().getTime())))) {
       throw new Refusal(409, 'this member was changed concurrently; try again');
@@ -189,8 +192,10 @@ class BrokerHandlers {
   }
 
   async leave(request: FastifyRequest) {
+    const { store, now } = this.#options;
     const clusterId = await this.#own(request);
-    await this.#options.store.remove(clusterId);
+    const member = await store.cluster(clusterObjectName(clusterId));
+    await store.remove(clusterId, member === undefined ? [] : issuedSerials(member), now().getTime());
     this.#options.logger.info({ audit: true, cluster: clusterId }, 'a cluster has left');
     return {};
   }

@@ -1,4 +1,5 @@
-// The broker's storage: ClustersetMember and ClustersetEndpoint objects in its namespace, and a Secret of used tokens.
+// The broker's storage: ClustersetMember and ClustersetEndpoint objects in its namespace, and a Secret of used tokens
+// and of certificates of members that have left.
 import type { Logger } from 'pino';
 import type { ClustersetMember, ClustersetEndpoint } from '../../api/kinds/gateway.ts';
 import { CLUSTERSET_MEMBERS, CLUSTERSET_ENDPOINTS, SECRETS } from '../../api/resource-types.ts';
@@ -6,7 +7,7 @@ import { EXPORTED_SERVICES, type ExportedService } from '../../api/kinds/service
 import { isAlreadyExists, isConflict, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
-import type { Members } from './broker-protocol.ts';
+import type { IssuedSerial, Members } from './broker-protocol.ts';
 import { clusterObjectName } from './membership.ts';
 
 /** Storage operations. Reads for decisions are uncached. */
@@ -26,13 +27,15 @@ export interface MemberStore {
   onExportChange(listener: (name: string, after: ExportedService | undefined) => void): void;
   saveExport(exported: ExportedService): Promise<void>;
   removeExport(name: string): Promise<void>;
-  /** Removes a member: its ClustersetMember, Endpoints and exports. */
-  remove(clusterId: string): Promise<void>;
+  /** Removes a member: its ClustersetMember, Endpoints and exports. Its certificates are remembered while they last. */
+  remove(clusterId: string, certificates: readonly IssuedSerial[], nowMs: number): Promise<void>;
+  /** Serial numbers of certificates of earlier members of this ID that were removed and whose certificates may last. */
+  serialsOfRemoved(clusterId: string): Promise<readonly string[]>;
   /** Marks a token as used. False when it was already used. */
   useToken(id: string, expiresMs: number, nowMs: number): Promise<boolean>;
 }
 
-/** Secret of used tokens, until they expire. */
+/** Secret of used tokens, and of certificates of removed members, until they expire. */
 export const USED_TOKENS_SECRET = 'isthmus-broker-used-tokens';
 
 /** The store in Kubernetes. */
@@ -133,21 +136,41 @@ export class KubernetesMemberStore implements MemberStore {
     await this.#client.delete(EXPORTED_SERVICES, { namespace: this.#namespace, name }).catch(unless(isNotFound));
   }
 
-  async remove(clusterId: string): Promise<void> {
+  async remove(clusterId: string, certificates: readonly IssuedSerial[], nowMs: number): Promise<void> {
+    const ends = certificates.filter(({ notAfterMs }) => notAfterMs > nowMs)
+      .map(({ serial, notAfterMs }) => [`${removedPrefix(clusterId)}${serial}`, notAfterMs] as const);
+    if (ends.length > 0) await this.#remember(new Map(ends), nowMs);
     await removeMember(this.#client, this.#namespace, clusterId);
     await this.#client.delete(CLUSTERSET_MEMBERS, { namespace: this.#namespace, name: clusterObjectName(clusterId) })
       .catch(unless(isNotFound));
   }
 
-  async useToken(id: string, expiresMs: number, nowMs: number): Promise<boolean> {
-    const at = { namespace: this.#namespace, name: USED_TOKENS_SECRET };
+  async serialsOfRemoved(clusterId: string): Promise<readonly string[]> {
+    const prefix = removedPrefix(clusterId);
+    const found = await this.#client.get(SECRETS, this.#remembered).catch(unless(isNotFound));
+    return Object.keys(found?.data ?? {}).flatMap((key) => (key.startsWith(prefix) ? [key.slice(prefix.length)] : []));
+  }
+
+  useToken(id: string, expiresMs: number, nowMs: number): Promise<boolean> {
+    return this.#remember(new Map([[id, expiresMs]]), nowMs);
+  }
+
+  get #remembered() {
+    return { namespace: this.#namespace, name: USED_TOKENS_SECRET };
+  }
+
+  /** Remembers names until their ends, in ms since the epoch. False when one of them is remembered already. */
+  async #remember(ends: ReadonlyMap<string, number>, nowMs: number): Promise<boolean> {
+    const at = this.#remembered;
     for (;;) {
       const found = await this.#client.get(SECRETS, at).catch(unless(isNotFound));
       const used = Object.entries(found?.data ?? {});
-      if (used.some(([known]) => known === id)) return false;
+      if (used.some(([known]) => ends.has(known))) return false;
       const expired = used.filter(([, end]) => Number(Buffer.from(end, 'base64').toString()) < nowMs)
         .map(([known]) => [known, null] as const);
-      const data = { [id]: Buffer.from(String(expiresMs)).toString('base64') };
+      const data = Object.fromEntries(
+        [...ends].map(([name, end]) => [name, Buffer.from(String(end)).toString('base64')]),
+      );
       const saved =
         found === undefined
           ? await this.#client.create(SECRETS, { metadata: at, data } as object as typeof found & object)
@@ -162,6 +185,11 @@ export class KubernetesMemberStore implements MemberStore {
       if (saved !== undefined) return true;
     }
   }
+}
+
+/** No token's ID begins like this, and no cluster's ID has a dot. */
+function removedPrefix(clusterId: string): string {
+  return `removed.${clusterId}.`;
 }
 
 /**

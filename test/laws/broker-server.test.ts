@@ -4,7 +4,7 @@ import { X509Certificate } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { after, before, describe, it } from 'node:test';
 import { pino } from 'pino';
-import { revokeAll } from '../../gateway/broker/broker-protocol.ts';
+import { MAX_CERTIFICATES, revokeAll } from '../../gateway/broker/broker-protocol.ts';
 import { askBroker, openBroker, type BrokerAccess } from '../../gateway/broker/broker-request.ts';
 import { startBroker, type Broker } from '../../gateway/broker/broker-server.ts';
 import type { TlsIdentity } from '../../gateway/tunnel/tls-identity.ts';
@@ -226,6 +226,17 @@ describe('the broker', () => {
     assert.equal(store.clusters.has('leaver') || store.endpoints.has('leaver-mtls'), false);
     await assert.rejects(ask('GET', '/v1/members', undefined, member), /\(403\).*has left/);
     await join('leaver');
+    const { serialNumber } = new X509Certificate(member.certificate);
+    assert.deepEqual(store.clusters.get('leaver')?.spec.revokedSerials, [serialNumber], 'peers refuse it as well');
+  });
+
+  it('issues a member no more certificates than it remembers', async () => {
+    const member = await join('greedy');
+    const { request: signingRequest } = await createSigningRequest('greedy');
+    for (let count = 1; count < MAX_CERTIFICATES; count += 1) {
+      await ask('POST', '/v1/renew', { signingRequest }, member);
+    }
+    await assert.rejects(ask('POST', '/v1/renew', { signingRequest }, member), /\(429\).*50 valid certificates/);
   });
 
   describe('exports', () => {

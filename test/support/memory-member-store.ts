@@ -1,7 +1,7 @@
 // The broker's store in memory, with the API server's rule on versions.
 import type { ClustersetMember, ClustersetEndpoint } from '../../api/kinds/gateway.ts';
 import type { ExportedService } from '../../api/kinds/service-discovery.ts';
-import type { Members } from '../../gateway/broker/broker-protocol.ts';
+import type { IssuedSerial, Members } from '../../gateway/broker/broker-protocol.ts';
 import type { MemberStore } from '../../gateway/broker/member-store.ts';
 
 /** A store whose objects a test may look at and change. */
@@ -10,6 +10,7 @@ export class MemoryMemberStore implements MemberStore {
   readonly endpoints = new Map<string, ClustersetEndpoint>();
   readonly exported = new Map<string, ExportedService>();
   readonly #used = new Set<string>();
+  readonly #removed = new Map<string, readonly string[]>();
   readonly #exportListeners: ((name: string, after: ExportedService | undefined) => void)[] = [];
   readonly #listeners: (() => void)[] = [];
   #version = 0;
@@ -61,7 +62,13 @@ export class MemoryMemberStore implements MemberStore {
     if (this.exported.delete(name)) for (const listener of this.#exportListeners) listener(name, undefined);
   }
 
-  async remove(clusterId: string): Promise<void> {
+  async serialsOfRemoved(clusterId: string): Promise<readonly string[]> {
+    return this.#removed.get(clusterId) ?? [];
+  }
+
+  async remove(clusterId: string, certificates: readonly IssuedSerial[]): Promise<void> {
+    const serials = certificates.map(({ serial }) => serial);
+    this.#removed.set(clusterId, [...this.#removed.get(clusterId) ?? [], ...serials]);
     this.clusters.delete(clusterId);
     for (const [name, { spec }] of this.endpoints) if (spec.clusterID === clusterId) this.endpoints.delete(name);
     for (const [name, { spec }] of this.exported) if (spec.clusterID === clusterId) await this.removeExport(name);

@@ -96,13 +96,32 @@ describe('members in the store of a broker', () => {
       [EXPORTED_SERVICES, theirs], [EXPORTED_SERVICES, others],
     );
     const store = storeOf(cluster);
-    await store.remove('eu');
+    await store.remove('eu', [], 0);
     const left = [CLUSTERSET_MEMBERS, CLUSTERSET_ENDPOINTS, EXPORTED_SERVICES].map((type) => cluster.names(type));
     assert.deepEqual(left, [
       [`${NAMESPACE}/eu-west`], [`${NAMESPACE}/eu-west-mtls`, `${NAMESPACE}/eu-wireguard`],
       [`${NAMESPACE}/us.shop.web`],
     ]);
-    await store.remove('eu');
+    await store.remove('eu', [], 0);
+  });
+
+  it('leave their certificates behind, while these last, for the next member of their ID alone', async () => {
+    const cluster = new MemoryCluster(stored(member('eu')));
+    const store = storeOf(cluster);
+    await store.useToken('eu', 100, 0);
+    await store.remove('eu', [{ serial: 'AA', notAfterMs: 100 }, { serial: 'BB', notAfterMs: 10 }], 10);
+    await store.remove('eu-west', [{ serial: 'CC', notAfterMs: 100 }], 10);
+    assert.deepEqual(await store.serialsOfRemoved('eu'), ['AA'], 'BB has ended');
+    assert.deepEqual(await store.serialsOfRemoved('us'), []);
+    await store.useToken('later', 300, 101);
+    assert.deepEqual(await store.serialsOfRemoved('eu'), [], 'it has ended as well');
+  });
+
+  it('are there until their certificates are remembered', async () => {
+    const cluster = new MemoryCluster(stored(member('eu')));
+    cluster.before = ({ method }) => (method === 'POST' ? new Error('etcd is full') : undefined);
+    await assert.rejects(storeOf(cluster).remove('eu', [{ serial: 'AA', notAfterMs: 100 }], 0), /etcd is full/);
+    assert.deepEqual(cluster.names(CLUSTERSET_MEMBERS), [`${NAMESPACE}/eu`]);
   });
 
   it('write endpoints and exports under the name that the broker gave them, in its namespace', async () => {

@@ -117,7 +117,7 @@ describe('the stream of a member', () => {
   it('ends when the member has left', async (t) => {
     const { store, open } = await world(t);
     const stream = open();
-    await store.remove('eu');
+    await store.remove('eu', []);
     assert.equal(stream.destroyed, true);
   });
 
