@@ -18,8 +18,11 @@ export interface SessionTimings {
   readonly pingTimeoutMs: number;
 }
 
-/** Flow-control windows in bytes: one slow reader must not block the others. */
-const STREAM_WINDOW = 1 << 20;
+/**
+ * Flow-control windows in bytes: one slow reader must not block the others. What a stream may send unread waits in
+ * memory, and of what waited at a start, when all targets send their lists at once, the allocator returns little.
+ */
+const STREAM_WINDOW = 256 << 10;
 const SESSION_WINDOW = 16 << 20;
 
 /**

@@ -4,6 +4,7 @@ import {
   constants, createSecureServer, type Http2SecureServer, type ServerHttp2Session, type ServerHttp2Stream,
 } from 'node:http2';
 import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ClusterAccess, TRANSPORT_TIMINGS } from '../../../../kubernetes/http/cluster-access.ts';
@@ -145,6 +146,24 @@ describe('ClusterAccess: the session for watches', () => {
     opened.session.leave();
     opened.session.release();
     await closed;
+    await access.destroy();
+  });
+
+  it('holds no more of a stream that nobody reads than its window, and reads the others', async () => {
+    const serve = (stream: ServerHttp2Stream): void => {
+      stream.respond();
+      stream.end(Buffer.alloc(1 << 20));
+    };
+    server.on('stream', serve);
+    const opened = await access.session();
+    assert.ok(opened.kind === 'h2');
+    const [unread, read] = ['/unread', '/read'].map((path) => opened.session.request({ ':path': path }));
+    assert.ok(unread !== undefined && read !== undefined);
+    unread.on('error', () => undefined);
+    assert.equal((await buffer(read)).length, 1 << 20);
+    while (unread.readableLength < 256 << 10) await nextTurn();
+    assert.equal(unread.readableLength, 256 << 10);
+    server.off('stream', serve);
     await access.destroy();
   });
 
