@@ -104,6 +104,7 @@ export function toDelegatePodRecord(
   const parent = parentOf(pod.metadata);
   if (parent === undefined) return undefined;
   const isDirect = controllerOf(pod.metadata)?.kind !== 'PodChaperon';
+  const status = shared.texts(pod.status ?? {});
   return {
     key,
     uid: pod.metadata.uid ?? '',
@@ -111,12 +112,12 @@ export function toDelegatePodRecord(
     parentUid: parent.uid,
     parentKey: parent.key,
     terminating: pod.metadata.deletionTimestamp !== undefined,
-    verdict: verdictOf(pod.status ?? {}),
-    status: pod.status ?? {},
+    verdict: verdictOf(status),
+    status,
     ...generationOf(pod.metadata),
     annotations: shared.value(mergeableAnnotations(pod.metadata)),
     ...throughOf(pod.metadata, shared),
-    ...(isDirect && { direct: toDirectRecord(pod, { key, parent, shared }) }),
+    ...(isDirect && { direct: toDirectRecord({ ...pod, status }, { key, parent, shared }) }),
   };
 }
 

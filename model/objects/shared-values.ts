@@ -5,6 +5,8 @@
 const MOST_VALUES = 256;
 /** Longer values, as JSON, are hardly those of others, in characters. */
 const LONGEST = 256;
+/** No status has texts deeper than this. */
+const DEEPEST = 12;
 
 /** Values in common. A shared value is frozen, since other records have it, too. */
 export class SharedValues {
@@ -19,6 +21,16 @@ export class SharedValues {
     if (this.#texts.size >= MOST_VALUES) this.#texts.clear();
     this.#texts.set(text, text);
     return text;
+  }
+
+  /** A copy of a JSON value whose texts are those in common: images, times and types of conditions in a status. */
+  texts<T>(value: T, depth = DEEPEST): T {
+    if (typeof value === 'string') return this.text(value) as T & string;
+    if (typeof value !== 'object' || value === null || depth === 0) return value;
+    if (Array.isArray(value)) return value.map((part: unknown) => this.texts(part, depth - 1)) as T & unknown[];
+    const copy = { ...(value as Record<string, unknown>) }; // has the hidden class of the original
+    for (const name of Object.keys(copy)) copy[name] = this.texts(copy[name], depth - 1);
+    return copy as T;
   }
 
   /** The one JSON value that is written as this one is. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { SharedValues } from '../../../../model/objects/shared-values.ts';
+import { frozen } from '../../../support/builders.ts';
 
 /** Another text with the same characters. */
 const copyOf = (text: string): string => JSON.parse(JSON.stringify(text)) as string;
@@ -15,6 +16,21 @@ describe('values in common', () => {
     for (const other of [{ app: 'web' }, { tier: 'a', app: 'web' }, ['web', 'a']]) {
       assert.equal(shared.value(other), other, 'another one is itself');
     }
+  });
+
+  it('are the texts in a status, whose lists and objects stay its own', (t) => {
+    const shared = new SharedValues();
+    const { mock } = t.mock.method(shared, 'text');
+    const status = frozen({ containers: [{ image: 'registry.example/web:v1', restarts: 1 }], since: null });
+    const copy = shared.texts(status);
+    assert.deepEqual(copy, status);
+    assert.deepEqual(mock.calls.map(({ arguments: [text] }) => text), ['registry.example/web:v1']);
+    assert.doesNotThrow(() => copy.containers.push({ image: 'other', restarts: 2 }));
+  });
+
+  it('are not looked for in what is deeper than any status', () => {
+    const deep = Array.from({ length: 100_000 }).reduce<unknown>((inner) => [inner], 'text');
+    assert.doesNotThrow(() => new SharedValues().texts(deep));
   });
 
   it('cannot be changed', () => {
