@@ -42,13 +42,15 @@ function freeCpu(views: TargetViews, key = C1.key): number | undefined {
 }
 
 describe('TargetViews', () => {
-  it('gives targets one hidden class, whichever of name and capacity changed last', () => assert(haveOneHiddenClass((index) => {
-    const views = viewsOfC1();
-    if (index % 2 === 0) views.update(C1, undefined);
-    const [target] = views.snapshots();
-    assert(target);
-    return target;
-  })));
+  it('gives targets one hidden class, whichever of name and capacity changed last', () => {
+    assert(haveOneHiddenClass((index) => {
+      const views = viewsOfC1();
+      if (index % 2 === 0) views.update(C1, undefined);
+      const [target] = views.snapshots();
+      assert(target);
+      return target;
+    }));
+  });
 
   it('shows a target before it has told its capacity', () => {
     const views = new TargetViews();
