@@ -20,9 +20,12 @@ export interface SessionTimings {
 
 /**
  * Flow-control windows in bytes: one slow reader must not block the others. What a stream may send unread waits in
- * memory, and of what waited at a start, when all targets send their lists at once, the allocator returns little.
+ * memory, and of what waited at a start, when all targets send their lists at once, the allocator returns little. A
+ * stream gets one window in each round trip, so those of a far server are wider.
  */
-const STREAM_WINDOW = 256 << 10;
+const STREAM_WINDOW = { near: 256 << 10, far: 1 << 20 };
+/** From this round trip in ms on a server is far. */
+const FAR_MS = 40;
 const SESSION_WINDOW = 16 << 20;
 
 /**
@@ -77,6 +80,7 @@ export class WatchSession {
   /** Streams that are open, and places that were reserved for one. */
   #places = 0;
   #isLeft = false;
+  #isWide = false;
   /** The last answer to a ping or a call, in ms of a monotonic clock. */
   #heardAt = -Infinity;
 
@@ -84,7 +88,7 @@ export class WatchSession {
     this.#socket = socket;
     this.#timings = timings;
     this.#session = connectSession(server.origin, {
-      createConnection: () => socket, settings: { initialWindowSize: STREAM_WINDOW, enablePush: false },
+      createConnection: () => socket, settings: { initialWindowSize: STREAM_WINDOW.near, enablePush: false },
     });
     this.#session.once('connect', () => {
       if (!this.ended) this.#session.setLocalWindowSize(SESSION_WINDOW); // throws on a destroyed session
@@ -223,10 +227,18 @@ export class WatchSession {
       if (this.#pingSentAt === sentAt) this.#pingSentAt = undefined;
       if (error === null) {
         this.noteAnswer();
+        this.#widen(durationMs);
         this.onRoundTrip(durationMs);
       }
       if (error !== null && !this.ended) this.destroy(error);
     });
+  }
+
+  /** Streams that are open get the wider window as well (RFC 9113 §6.9.2). */
+  #widen(roundTripMs: number): void {
+    if (this.#isWide || this.ended || roundTripMs < FAR_MS) return;
+    this.#isWide = true;
+    this.#session.settings({ initialWindowSize: STREAM_WINDOW.far });
   }
 
   #judge(sentAt: number): void {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import {
   constants, createSecureServer, type Http2SecureServer, type ServerHttp2Session, type ServerHttp2Stream,
 } from 'node:http2';
-import type { AddressInfo } from 'node:net';
+import { connect, createServer, type AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -165,6 +165,36 @@ describe('ClusterAccess: the session for watches', () => {
     assert.equal(unread.readableLength, 256 << 10);
     server.off('stream', serve);
     await access.destroy();
+  });
+
+  it('holds more of a stream from a server that is far away', async () => {
+    const slow = createServer((near) => {
+      const far = connect(Number(url.port), '127.0.0.1');
+      for (const [from, to] of [[near, far], [far, near]] as const) {
+        from.on('data', (bytes) => setTimeout(() => to.writable && to.write(bytes), 25));
+        from.on('error', () => undefined).on('close', () => to.destroy());
+      }
+    }).listen(0, '127.0.0.1');
+    await once(slow, 'listening');
+    const serve = (stream: ServerHttp2Stream): void => {
+      stream.respond();
+      stream.end(Buffer.alloc(2 << 20));
+    };
+    server.on('stream', serve);
+    const there = new URL(`https://127.0.0.1:${(slow.address() as AddressInfo).port}`);
+    const far = new ClusterAccess(
+      { server: there, certificateAuthority: ca, insecure: false, credentials: { kind: 'none' } }, {},
+      TRANSPORT_TIMINGS,
+    );
+    const opened = await far.session();
+    assert.ok(opened.kind === 'h2');
+    const unread = opened.session.request({ ':path': '/unread' });
+    unread.on('error', () => undefined);
+    while (unread.readableLength < 1 << 20) await nextTurn();
+    assert.equal(unread.readableLength, 1 << 20);
+    server.off('stream', serve);
+    await far.destroy();
+    slow.close();
   });
 
   it('ends its connection with it, whatever the server still has to send', async () => {
