@@ -35,12 +35,12 @@ function packagesAreCurrent() {
 /** Folders without sources: what is installed, compiled or kept by git. */
 const SKIPPED = new Set(['node_modules', 'build', '.git']);
 
-/** Paths of all files below a folder that the compiler reads, in a fixed order. */
+/** Paths of all files below a folder that the compiler reads, or that change what it has compiled, in a fixed order. */
 function sourcesIn(folder) {
   return readdirSync(folder, { withFileTypes: true }).toSorted((one, other) => (one.name < other.name ? -1 : 1)).flatMap((entry) => {
     const path = join(folder, entry.name);
     if (entry.isDirectory()) return SKIPPED.has(entry.name) ? [] : sourcesIn(path);
-    return /\.ts$|^tsconfig.*\.json$|^package-lock\.json$/.test(entry.name) ? [path] : [];
+    return /\.ts$|^tsconfig.*\.json$|^(package-lock\.json|compile-spreads\.mjs)$/.test(entry.name) ? [path] : [];
   });
 }
 
@@ -54,7 +54,7 @@ function digestOfSources() {
   return digest.digest('hex');
 }
 
-function compile() {
+async function compile() {
   const compiler = join(checkout, 'node_modules', '.bin', 'tsc');
   if (!existsSync(compiler)) return; // an install without development packages brings its compiled files along
   const compiled = join(checkout, 'build', '.compiled');
@@ -64,13 +64,15 @@ function compile() {
   rmSync(join(checkout, 'build', 'test'), { recursive: true, force: true }); // a removed test must not run on
   run(compiler, ['--project', checkout]);
   run(compiler, ['--project', join(checkout, 'dashboard', 'browser')]); // with the types of a browser
+  const { NEEDS_SPREADS, rewriteSpreads } = await import('./compile-spreads.mjs'); // needs an installed package
+  if (NEEDS_SPREADS) rewriteSpreads(join(checkout, 'build'));
   const command = join(checkout, 'build', 'cli', 'main.js');
   if (existsSync(command)) chmodSync(command, 0o755);
   writeFileSync(compiled, digest);
 }
 
 if (process.argv.includes('--build') || packagesAreCurrent()) {
-  compile();
+  await compile();
 } else {
   console.error('Installing the packages that package-lock.json names …');
   run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error']); // compiles through the `prepare` script
