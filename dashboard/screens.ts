@@ -14,7 +14,7 @@ import { PodJourney, type LookedAt } from './observe/pod-journey.ts';
 import { Shared, type Lease } from './observe/shared.ts';
 import type { Simulate } from './observe/simulations.ts';
 import { SourceObservation } from './observe/source-observation.ts';
-import { TargetWorld } from './observe/target-world.ts';
+import { SchedulerInputs } from './observe/scheduler-inputs.ts';
 import { ViewerPermissions } from './permissions/viewer-permissions.ts';
 import { decisionScreen, decisionsScreen } from './views/decisions-view.ts';
 import { movesScreen } from './views/moves-view.ts';
@@ -59,7 +59,7 @@ export class Screens implements ScreenSource {
   readonly #sources: Shared<SourceObservation>;
   readonly #policies: Shared<PolicyObservation>;
   readonly #discoveries: Shared<DiscoveryObservation>;
-  readonly #worlds: Shared<TargetWorld>;
+  readonly #worlds: Shared<SchedulerInputs>;
   readonly #journeys: Shared<PodJourney>;
   /** Each resolves when its action has ended. */
   readonly #acting = new Set<Promise<void>>();
@@ -72,7 +72,7 @@ export class Screens implements ScreenSource {
     this.#sources = new Shared((name) => new SourceObservation(client, only(name), rightsIn(name)));
     this.#policies = new Shared((name) => new PolicyObservation(client, only(name), rightsIn(name)));
     this.#discoveries = new Shared(() => new DiscoveryObservation(client, rightsIn('')));
-    this.#worlds = new Shared(() => new TargetWorld(flags, this.#permissions.use(ANY_NAMESPACE)));
+    this.#worlds = new Shared(() => new SchedulerInputs(flags, this.#permissions.use(ANY_NAMESPACE)));
     this.#journeys = new Shared((key) => {
       const at = JSON.parse(key) as LookedAt;
       const used = { permissions: this.#permissions.use(at.namespace), world: this.#worlds.use(WORLD), simulate };
@@ -88,13 +88,13 @@ export class Screens implements ScreenSource {
     const { screen, filters } = route;
     if (screen === 'targets') {
       const discoveries = this.#discoveries.use(ALL);
-      return following([source, discoveries], () => targetsScreen(source.value.source, discoveries.value.seen));
+      return watch([source, discoveries], () => targetsScreen(source.value.source, discoveries.value.seen));
     }
     if (screen !== 'policies' && screen !== 'moves') {
-      return following([source], () => listOf(screen, source.value.source, filters));
+      return watch([source], () => listOf(screen, source.value.source, filters));
     }
     const policies = this.#policies.use(filters.namespace ?? '');
-    return following([source, policies], () => (
+    return watch([source, policies], () => (
       screen === 'moves' ? movesScreen(source.value.source, policies.value.seen)
         : policiesScreen(source.value.source, policies.value.seen, filters)
     ));
@@ -134,7 +134,7 @@ export class Screens implements ScreenSource {
   ): OpenScreen {
     const at: LookedAt = { namespace, name, without, replicas, policy, spec };
     const journey = this.#journeys.use(JSON.stringify(at));
-    return following([journey], () => screenOf(journey.value.journey));
+    return watch([journey], () => screenOf(journey.value.journey));
   }
 
   #openPending(source: Lease<SourceObservation>, filters: Filters): OpenScreen {
@@ -153,7 +153,7 @@ export class Screens implements ScreenSource {
 }
 
 /** A screen that is made of what these observe. */
-function following(
+function watch(
   leases: readonly Lease<{ onChange(listener: () => void): () => void }>[], current: OpenScreen['current'],
 ): OpenScreen {
   const stops: (() => void)[] = [];

@@ -16,8 +16,8 @@ import { namespaceIn, withNamespace } from '../clusters/cluster-flags.ts';
 import { inFlightLines } from './in-flight-pods.ts';
 import { withLiveWorld } from './live-world.ts';
 import {
-  readPolicyManifest, supposePolicy, type SupposedPolicies, type WrittenPolicy,
-} from './supposed-policy.ts';
+  readPolicyManifest, supposePolicyApplies, type WhatIfPolicies, type WrittenPolicy,
+} from './what-if-policy.ts';
 
 const FORMATS = ['json', 'yaml', 'wide', 'matrix'] as const;
 
@@ -84,22 +84,22 @@ async function readPolicy(path: string): Promise<WrittenPolicy> {
   throw new AppError('BadInput', `${path} ${read.problem}.`);
 }
 
-function supposedFor(pod: Pod, book: PolicyBook, policy: WrittenPolicy): SupposedPolicies {
+function supposedFor(pod: Pod, book: PolicyBook, policy: WrittenPolicy): WhatIfPolicies {
   const { metadata } = pod;
-  const found = supposePolicy(
+  const found = supposePolicyApplies(
     { namespace: metadata.namespace ?? '', labels: selectableLabels(metadata) }, book, policy,
   );
   if (found.kind === 'supposed') return found;
   throw new AppError('BadInput', `${found.why} ${found.advice}`);
 }
 
-function supposedFields(supposed: SupposedPolicies | undefined): Readonly<Record<string, unknown>> {
+function supposedFields(supposed: WhatIfPolicies | undefined): Readonly<Record<string, unknown>> {
   if (supposed === undefined) return {};
   const { title: policy, replaces, keeps } = supposed;
   return { supposed: { policy, replaces, keeps } };
 }
 
-function supposedLines({ title, replaces, keeps }: SupposedPolicies): string[] {
+function supposedLines({ title, replaces, keeps }: WhatIfPolicies): string[] {
   return [
     `Evaluated as if ${title} applied${replaces.length === 0 ? '' : ` instead of ${replaces.join(', ')}`}.`,
     ...(keeps.length === 0 ? [] : [`These policies would apply, too: ${keeps.join(', ')}.`]),

@@ -166,10 +166,10 @@ function titleOf(route: Route): string {
   const { namespace, name } = route;
   if (route.screen === 'decision') return `Decision about ${namespace}/${name}`;
   const { without, replicas, policy, spec } = route;
-  const supposed = [
+  const whatIf = [
     ...(without === undefined ? [] : [` without ${without}`]),
     ...(replicas === undefined ? [] : [`, ${replicas} more`]),
     ...(policy === undefined && spec === undefined ? [] : [`, with ${policy ?? 'another policy'}`]),
   ];
-  return `${namespace}/${name}${supposed.join('')}`;
+  return `${namespace}/${name}${whatIf.join('')}`;
 }

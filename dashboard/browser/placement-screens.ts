@@ -171,11 +171,11 @@ function part(title: string, columns: Parameters<typeof table>[1], rows: readonl
 }
 
 function moveRow(move: PodMove): HTMLElement {
-  const { namespace, policy, selects, target, there, elsewhere, since, expiresAt } = move;
+  const { namespace, policy, selects, target, onTarget, elsewhere, since, expiresAt } = move;
   const left = `If no "isthmus move" is running: kubectl delete placementpolicy ${policy} -n ${namespace}`;
   const end = expiresAt === undefined ? left : ['Ends by ', clock(expiresAt), ' in any case'];
   return row(
-    `${namespace}/${policy}`, [selects, ' ', el('small', {}, end)], namespace, target, { number: known(there) },
+    `${namespace}/${policy}`, [selects, ' ', el('small', {}, end)], namespace, target, { number: known(onTarget) },
     { number: known(elsewhere) }, age(since),
   );
 }

@@ -27,7 +27,7 @@ export function podContent(screen: PodScreen, route: Route): readonly Child[] {
     containers.length === 0 ? undefined : containerTable(pod, containers),
     screen.recorded === undefined ? undefined : recordedSection(screen.recorded, pod),
     verdicts === undefined || route.screen !== 'pod' ? undefined : verdictSection(verdicts, screen, route),
-    growthPart(screen.growth),
+    morePodsPart(screen.morePods),
     screen.choice === undefined || route.screen !== 'pod' ? undefined : policyForm(screen.choice, route),
     el('div', { class: 'sides' }, podSide('In the source', source), podSide('In the target', target)),
   ];
@@ -122,29 +122,29 @@ function verdictSection({ outcome, targets }: Verdicts, screen: PodScreen, route
     link(addressOf({ ...route, without: verdict.target }), `Without ${verdict.target}`),
   ));
   return [
-    el('h2', {}, verdictTitle(screen)), choice?.supposed === undefined ? undefined : supposedPart(choice.supposed),
+    el('h2', {}, verdictTitle(screen)), choice?.whatIf === undefined ? undefined : whatIfPart(choice.whatIf),
     without === undefined ? undefined
       : el('p', {}, link(addressOf({ ...route, without: undefined }), 'Evaluate all targets')),
-    choice?.supposed === undefined ? undefined : el('p', {}, link(
+    choice?.whatIf === undefined ? undefined : el('p', {}, link(
       addressOf({ ...route, policy: undefined, spec: undefined }), 'Evaluate with the policies that apply now',
     )),
     outcomePart(outcome),
-    rows.length === 0 ? undefined : table('Evaluation of targets', columns, rows), growthForm(route),
+    rows.length === 0 ? undefined : table('Evaluation of targets', columns, rows), morePodsForm(route),
   ];
 }
 
 function verdictTitle({ without, choice }: PodScreen): string {
-  const { supposed } = choice ?? {};
-  const edited = supposed?.isEdited === true ? ', as written below,' : '';
+  const { whatIf } = choice ?? {};
+  const edited = whatIf?.isEdited === true ? ', as written below,' : '';
   const parts = [
     ...(without === undefined ? [] : [`there were no ${without}`]),
-    ...(supposed === undefined ? [] : [`${supposed.title}${edited} applied`]),
+    ...(whatIf === undefined ? [] : [`${whatIf.title}${edited} applied`]),
   ];
   if (parts.length === 0) return 'Placement: every target evaluated now';
   return `What if ${parts.join(' and ')}: every ${without === undefined ? '' : 'other '}target evaluated now`;
 }
 
-function supposedPart({ replaces, keeps }: NonNullable<PolicyChoice['supposed']>): Child {
+function whatIfPart({ replaces, keeps }: NonNullable<PolicyChoice['whatIf']>): Child {
   const sentences = [
     ...(replaces.length === 0 ? [] : [`It applies instead of ${replaces.join(', ')}.`]),
     ...(keeps.length === 0 ? [] : [`${keeps.join(', ')} ${keeps.length === 1 ? 'applies' : 'apply'}, too.`]),
@@ -154,10 +154,10 @@ function supposedPart({ replaces, keeps }: NonNullable<PolicyChoice['supposed']>
 }
 
 /** Asks how many more pods like this one there should be. */
-function growthForm(route: PodRoute): HTMLElement {
+function morePodsForm(route: PodRoute): HTMLElement {
   return el(
     'form', {
-      class: 'filters growth', 'data-key': 'growth form', 'aria-label': 'What if there were more',
+      class: 'filters more-pods', 'data-key': 'more pods form', 'aria-label': 'What if there were more',
       'data-what-if': addressOf({ ...route, replicas: undefined }),
     },
     el('label', {}, 'What if there were more pods like this? (1 to 100)', el('input', {
@@ -191,13 +191,13 @@ function policyForm({ policies, spec = '' }: PolicyChoice, route: PodRoute): HTM
   );
 }
 
-function growthPart(growth: PodScreen['growth']): Child {
-  if (growth === undefined) return undefined;
-  const { pods, placed, waiting, why } = growth;
+function morePodsPart(morePods: PodScreen['morePods']): Child {
+  if (morePods === undefined) return undefined;
+  const { pods, placed, waiting, why } = morePods;
   const rows = placed.map(({ target, pods: number }) => row(target, target, { number: String(number) }));
   if (waiting > 0) rows.push(row('waiting', 'none: they would wait', { number: String(waiting) }));
   return el(
-    'section', { 'data-key': 'growth' },
+    'section', { 'data-key': 'more pods' },
     el('h2', {}, `With ${count(pods, 'more pod')} like this, placed one after the other`),
     table('Where more pods would go', ['Target', { number: 'Pods' }], rows), outcomePart(why),
   );

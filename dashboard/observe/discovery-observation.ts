@@ -5,13 +5,13 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import type { ViewerActions } from '../permissions/viewer-actions.ts';
 import type { ViewerPermissions } from '../permissions/viewer-permissions.ts';
 import { proposalsOf, type Proposals, type SeenDiscoveries } from '../views/targets-view.ts';
-import type { Following } from './following.ts';
-import { Followings } from './followings.ts';
+import type { ViewerWatch } from './viewer-watch.ts';
+import { ViewerWatches } from './viewer-watches.ts';
 import type { Lease } from './shared.ts';
 
 /** Proposed clusters, and whether the viewer may approve them. */
-export class DiscoveryObservation extends Followings {
-  readonly #discoveries: Following<TargetDiscovery, Proposals>;
+export class DiscoveryObservation extends ViewerWatches {
+  readonly #discoveries: ViewerWatch<TargetDiscovery, Proposals>;
   readonly #actions: ViewerActions;
 
   constructor(client: ClusterClient, permissions: Lease<ViewerPermissions>) {

@@ -21,12 +21,12 @@ import { knownRecords } from '../views/reading.ts';
 import type { PolicyChoice } from '../wire/placement-rows.ts';
 import type { PodName } from '../wire/screen-source.ts';
 import type { UnreadablePart } from '../wire/screens.ts';
-import { Following } from './following.ts';
+import { ViewerWatch } from './viewer-watch.ts';
 import { Refresh } from './refresh.ts';
 import type { Lease, Running } from './shared.ts';
 import type { Simulate } from './simulations.ts';
-import { supposedWorld, type Supposed } from './suppositions.ts';
-import type { TargetWorld } from './target-world.ts';
+import { whatIfWorld, type WhatIf } from './what-if.ts';
+import type { SchedulerInputs } from './scheduler-inputs.ts';
 import { ViewerActions } from '../permissions/viewer-actions.ts';
 import type { ViewerPermissions } from '../permissions/viewer-permissions.ts';
 
@@ -49,7 +49,7 @@ interface KnownThere extends ReturnType<TargetSession['find']> {
 }
 
 /** The pod, and what is supposed. */
-export interface LookedAt extends PodName, Supposed {
+export interface LookedAt extends PodName, WhatIf {
   /** How many more pods like it. */
   readonly replicas: number;
 }
@@ -57,7 +57,7 @@ export interface LookedAt extends PodName, Supposed {
 /** What is used with others. */
 interface Used {
   readonly permissions: Lease<ViewerPermissions>;
-  readonly world: Lease<TargetWorld>;
+  readonly world: Lease<SchedulerInputs>;
   readonly simulate: Simulate;
 }
 
@@ -65,16 +65,16 @@ interface Used {
 export class PodJourney implements Running {
   readonly #at: LookedAt;
   readonly #permissions: Lease<ViewerPermissions>;
-  readonly #world: Lease<TargetWorld>;
+  readonly #world: Lease<SchedulerInputs>;
   readonly #simulate: Simulate;
-  readonly #pod: Following<Pod, Pod>;
-  readonly #events: Following<PodEvent, PodEvent>;
+  readonly #pod: ViewerWatch<Pod, Pod>;
+  readonly #events: ViewerWatch<PodEvent, PodEvent>;
   readonly #actions: ViewerActions;
   readonly #listeners = new Set<() => void>();
   readonly #side = new Refresh({
     work: (signal) => this.#gatherSide(signal),
     failed: (error) => {
-      this.#there = { kind: 'unknown', unreadable: unreadablePartOf('the pod in its target', error) };
+      this.#targetSide = { kind: 'unknown', unreadable: unreadablePartOf('the pod in its target', error) };
       this.#changed();
     },
   });
@@ -87,7 +87,7 @@ export class PodJourney implements Running {
   });
   /** What its target's session last knew of it. */
   #known: KnownThere | undefined;
-  #there: TargetSide = { kind: 'unknown', unreadable: OPENING };
+  #targetSide: TargetSide = { kind: 'unknown', unreadable: OPENING };
   #explanation: Explanation | UnreadablePart | undefined;
   #choice: PolicyChoice | undefined;
   #planned: SeenJourney['planned'];
@@ -98,7 +98,7 @@ export class PodJourney implements Running {
     [this.#at, this.#world, this.#permissions, this.#simulate] = [at, world, permissions, simulate];
     const asViewer = { client, permissions: permissions.value };
     const { namespace, name } = at;
-    this.#pod = new Following(
+    this.#pod = new ViewerWatch(
       { ...asViewer, type: PODS, selection: { namespace, fieldSelector: `metadata.name=${name}` } }, (pod) => pod,
       () => {
         this.#changed();
@@ -107,7 +107,7 @@ export class PodJourney implements Running {
       },
     );
     const fieldSelector = `involvedObject.kind=Pod,involvedObject.name=${name}`;
-    this.#events = new Following(
+    this.#events = new ViewerWatch(
       { ...asViewer, type: CORE_EVENTS, selection: { namespace, fieldSelector } }, (event) => event,
       () => this.#changed(),
     );
@@ -143,7 +143,7 @@ export class PodJourney implements Running {
       namespace: this.#at.namespace, without: this.#at.without === '' ? undefined : this.#at.without, pod,
       events: events.kind === 'read'
         ? { ...events, records: events.records.filter((one) => isOfPod(one, found)) } : events,
-      there: unreadable === undefined ? this.#there : { kind: 'unknown', unreadable },
+      targetSide: unreadable === undefined ? this.#targetSide : { kind: 'unknown', unreadable },
       explanation: unreadable ?? this.#explanation,
       choice: unreadable === undefined ? this.#choice : undefined, planned: this.#planned,
       actions: this.#actions.allowed,
@@ -155,7 +155,7 @@ export class PodJourney implements Running {
     const [pod] = knownRecords(this.#pod.reading) ?? [];
     if (pod === undefined || targets === undefined) return false;
     this.#known = knownOf(pod, targets);
-    this.#there = await sideOf(pod, this.#known, signal);
+    this.#targetSide = await sideOf(pod, this.#known, signal);
     this.#changed();
     return true;
   }
@@ -164,12 +164,12 @@ export class PodJourney implements Running {
     const [pod] = knownRecords(this.#pod.reading) ?? [];
     const world = pod === undefined ? undefined : await this.#world.value.look();
     if (pod === undefined || world === undefined) return false;
-    const { world: supposed, choice } = 'sessions' in world ? supposedWorld(pod, world, this.#at) : { world };
-    const explanation = 'sessions' in supposed ? await explanationOf(pod, supposed, signal) : supposed;
+    const { world: whatIf, choice } = 'sessions' in world ? whatIfWorld(pod, world, this.#at) : { world };
+    const explanation = 'sessions' in whatIf ? await explanationOf(pod, whatIf, signal) : whatIf;
     // what was planned in the world before does not belong to this one
     [this.#choice, this.#explanation, this.#planned] = [choice, explanation, undefined];
-    this.#planned = 'sessions' in supposed && !('advice' in explanation)
-      ? await this.#plannedMore(pod, supposed, signal) : undefined;
+    this.#planned = 'sessions' in whatIf && !('advice' in explanation)
+      ? await this.#plannedMore(pod, whatIf, signal) : undefined;
     this.#side.wake(); // Events in a target come without a change of the pod
     this.#changed();
     return true;

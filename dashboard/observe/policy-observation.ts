@@ -4,16 +4,16 @@ import type { Namespace } from '../../api/objects/core.ts';
 import { CLUSTER_PLACEMENT_POLICIES, NAMESPACES, PLACEMENT_POLICIES } from '../../api/resource-types.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import type { SeenPolicies } from '../views/policies-view.ts';
-import type { Following } from './following.ts';
-import { Followings } from './followings.ts';
+import type { ViewerWatch } from './viewer-watch.ts';
+import { ViewerWatches } from './viewer-watches.ts';
 import type { Lease } from './shared.ts';
 import type { ViewerPermissions } from '../permissions/viewer-permissions.ts';
 
 /** Policies of one namespace and of the cluster, or all of them. */
-export class PolicyObservation extends Followings {
-  readonly #policies: Following<PlacementPolicy, PlacementPolicy>;
-  readonly #clusterPolicies: Following<ClusterPlacementPolicy, ClusterPlacementPolicy>;
-  readonly #namespaces: Following<Namespace, Namespace>;
+export class PolicyObservation extends ViewerWatches {
+  readonly #policies: ViewerWatch<PlacementPolicy, PlacementPolicy>;
+  readonly #clusterPolicies: ViewerWatch<ClusterPlacementPolicy, ClusterPlacementPolicy>;
+  readonly #namespaces: ViewerWatch<Namespace, Namespace>;
 
   /** All namespaces when it is missing. */
   constructor(client: ClusterClient, namespace: string | undefined, permissions: Lease<ViewerPermissions>) {

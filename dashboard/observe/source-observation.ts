@@ -8,19 +8,19 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { toSeenPod, type SeenPod } from '../views/seen-pod.ts';
 import { TARGET_ACTIONS } from '../wire/actions.ts';
 import type { SeenSource } from '../views/targets-view.ts';
-import type { Following } from './following.ts';
-import { Followings } from './followings.ts';
+import type { ViewerWatch } from './viewer-watch.ts';
+import { ViewerWatches } from './viewer-watches.ts';
 import type { Lease } from './shared.ts';
 import type { ViewerActions } from '../permissions/viewer-actions.ts';
 import type { ViewerPermissions } from '../permissions/viewer-permissions.ts';
 
 /** The source within one namespace, or as a whole. */
-export class SourceObservation extends Followings {
+export class SourceObservation extends ViewerWatches {
   readonly #namespace: string | undefined;
-  readonly #clusterTargets: Following<ClusterTarget, ClusterTarget>;
-  readonly #targets: Following<Target, Target>;
-  readonly #nodes: Following<Node, Node>;
-  readonly #pods: Following<Pod, SeenPod>;
+  readonly #clusterTargets: ViewerWatch<ClusterTarget, ClusterTarget>;
+  readonly #targets: ViewerWatch<Target, Target>;
+  readonly #nodes: ViewerWatch<Node, Node>;
+  readonly #pods: ViewerWatch<Pod, SeenPod>;
   readonly #actions: ViewerActions;
 
   /** All namespaces when it is missing. */

@@ -38,12 +38,12 @@ const BROKEN: ReadonlySet<string> = new Set([
 ]);
 
 /** The stages in the order in which a pod passes them. */
-export function stagesOf(pod: Pod, there: TargetSide): readonly Stage[] {
+export function stagesOf(pod: Pod, targetSide: TargetSide): readonly Stage[] {
   const { creationTimestamp: at, deletionTimestamp } = pod.metadata;
-  const delegate = there.kind === 'found' ? there.delegate : undefined;
+  const delegate = targetSide.kind === 'found' ? targetSide.delegate : undefined;
   const reached: Reached[] = [
     { title: 'Elected', where: 'source', isDone: true, at, note: 'admitted as a proxy pod' },
-    sent(pod, there), created(pod, there), assigned(pod, there), bound(pod),
+    sent(pod, targetSide), created(pod, targetSide), assigned(pod, targetSide), bound(pod),
     started(delegate ?? pod), ready(delegate ?? pod),
   ];
   if (isTerminal(pod.status?.phase)) reached.push(ended(pod));
@@ -57,11 +57,12 @@ function isBoundPod({ spec }: Pod): boolean {
   return spec.nodeName !== undefined;
 }
 
-function sent(pod: Pod, there: TargetSide): Reached {
+function sent(pod: Pod, targetSide: TargetSide): Reached {
   const stage = { title: 'Target chosen', where: 'target' } as const;
-  if (there.kind === 'found') {
-    const at = there.sentAt === undefined ? there.delegate?.metadata.creationTimestamp : timeOf(there.sentAt);
-    return { ...stage, isDone: true, at, note: shortTargetName(there.target) };
+  if (targetSide.kind === 'found') {
+    const { sentAt, delegate, target } = targetSide;
+    const at = sentAt === undefined ? delegate?.metadata.creationTimestamp : timeOf(sentAt);
+    return { ...stage, isDone: true, at, note: shortTargetName(target) };
   }
   if (isBoundPod(pod)) return { ...stage, isDone: true, note: targetOf(pod) };
   return {
@@ -75,20 +76,20 @@ function targetOf({ metadata }: Pod): string | undefined {
   return key === undefined ? undefined : shortTargetName(key);
 }
 
-function created(pod: Pod, there: TargetSide): Reached {
+function created(pod: Pod, targetSide: TargetSide): Reached {
   const stage = { title: 'Delegate pod created', where: 'target' } as const;
-  if (there.kind === 'unknown') return { ...stage, isDone: isBoundPod(pod) ? true : undefined };
-  const delegate = there.kind === 'found' ? there.delegate : undefined;
+  if (targetSide.kind === 'unknown') return { ...stage, isDone: isBoundPod(pod) ? true : undefined };
+  const delegate = targetSide.kind === 'found' ? targetSide.delegate : undefined;
   return {
     ...stage, isDone: delegate !== undefined || isBoundPod(pod), at: delegate?.metadata.creationTimestamp,
     note: delegate?.metadata.name,
   };
 }
 
-function assigned(pod: Pod, there: TargetSide): Reached {
+function assigned(pod: Pod, targetSide: TargetSide): Reached {
   const stage = { title: 'Scheduled to a node', where: 'target' } as const;
-  if (there.kind === 'unknown') return { ...stage, isDone: isBoundPod(pod) ? true : undefined };
-  const delegate = there.kind === 'found' ? there.delegate : undefined;
+  if (targetSide.kind === 'unknown') return { ...stage, isDone: isBoundPod(pod) ? true : undefined };
+  const delegate = targetSide.kind === 'found' ? targetSide.delegate : undefined;
   if (delegate === undefined && isBoundPod(pod)) return { ...stage, isDone: true }; // it is gone again
   const condition = delegate === undefined ? undefined : scheduledOf(delegate);
   if (condition?.status === 'True') {

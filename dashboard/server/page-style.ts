@@ -108,7 +108,7 @@ td { min-width: 60px; }
 .number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
 .sides { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 420px), 1fr)); gap: 0 24px; }
 .sides section { min-width: 0; }
-.growth { margin-top: 14px; }
+.more-pods { margin-top: 14px; }
 .sides .scroll, .proposed .scroll { margin-bottom: 14px; }`;
 
 const PICTURES = `

@@ -5,7 +5,7 @@ import type { ComparedTarget, DecisionRow, RecordedDecision } from '../wire/plac
 import type { DecisionScreen, DecisionsScreen, Verdict, Verdicts } from '../wire/screens.ts';
 import { readRecord, recordedDecision } from '../pod/recorded-decision.ts';
 import { filtered, MOST_ROWS, rowOf } from './pod-lists.ts';
-import { judged, type SeenJourney } from './pod-view.ts';
+import { verdictsOrReason, type SeenJourney } from './pod-view.ts';
 import { unreadableIn, knownRecords } from './reading.ts';
 import { toSeenPod, type SeenPod } from './seen-pod.ts';
 import type { SeenSource } from './targets-view.ts';
@@ -44,7 +44,7 @@ export function decisionScreen({ namespace, pod, explanation }: SeenJourney): De
   const [found] = knownRecords(pod) ?? [];
   if (found === undefined) return { screen: 'decision', targets: [], unreadable };
   const [recorded, seen] = [recordedDecision(found), toSeenPod(found)];
-  const { verdicts, unreadable: alsoUnreadable } = judged(explanation);
+  const { verdicts, unreadable: alsoUnreadable } = verdictsOrReason(explanation);
   return {
     screen: 'decision', pod: rowOf(seen), at: seen.boundAt, recorded, outcome: verdicts?.outcome,
     isSame: recorded && verdicts && chosenIn(verdicts) === recorded.target,

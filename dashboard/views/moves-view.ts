@@ -82,10 +82,10 @@ function movesOf(
     const known = toKnownPolicy(policy);
     const node = policy.spec.require?.matchLabels?.[HOST_NAME_LABEL] ?? '';
     const selected = pods?.filter((pod) => selectsPod(known, pod, new Map()));
-    const there = selected?.filter(({ nodeName }) => nodeName === node).length;
+    const onTarget = selected?.filter(({ nodeName }) => nodeName === node).length;
     return {
-      namespace, policy: name, selects: selectsText(known), target: names.get(node) ?? node, there,
-      elsewhere: selected && selected.length - (there ?? 0), since: creationTimestamp,
+      namespace, policy: name, selects: selectsText(known), target: names.get(node) ?? node, onTarget,
+      elsewhere: selected && selected.length - (onTarget ?? 0), since: creationTimestamp,
       expiresAt: timeText(expiryOf(policy.metadata)),
     };
   }).toSorted((one, other) => (one.policy < other.policy ? -1 : 1));
@@ -101,9 +101,9 @@ function drainsOf(source: SeenSource, pods: readonly SeenPod[] | undefined): rea
     ({ target, name, node, isCordoned }): Drain[] => {
       const isRemoved = target.metadata.deletionTimestamp !== undefined;
       if (!isCordoned && !isRemoved) return [];
-      const there = byNode && (byNode.get(node) ?? []);
-      const terminating = there?.filter(({ status }) => status === 'Terminating').length;
-      return [{ target: name, isRemoved, pods: there?.length, terminating }];
+      const onTarget = byNode && (byNode.get(node) ?? []);
+      const terminating = onTarget?.filter(({ status }) => status === 'Terminating').length;
+      return [{ target: name, isRemoved, pods: onTarget?.length, terminating }];
     },
   );
 }

@@ -5,7 +5,7 @@ import { shortTargetName } from '../../model/naming/target-ref.ts';
 import { controllerOf, isTerminal, isTerminating } from '../../model/pod/pod.ts';
 import type { ExplainedTarget, Explanation } from '../../scheduler/explain/explain.ts';
 import type { ActionKind } from '../wire/actions.ts';
-import type { Growth, PolicyChoice } from '../wire/placement-rows.ts';
+import type { MorePods, PolicyChoice } from '../wire/placement-rows.ts';
 import type { UnreadablePart, PodSide, PodScreen, Verdict, Verdicts } from '../wire/screens.ts';
 import { conditionRows, containerRows, eventRows, type PodEvent } from '../pod/pod-events.ts';
 import { recordedDecision } from '../pod/recorded-decision.ts';
@@ -28,7 +28,7 @@ export interface SeenJourney {
   /** No record: there is no such pod. */
   readonly pod: Reading<Pod>;
   readonly events: Reading<PodEvent>;
-  readonly there: TargetSide;
+  readonly targetSide: TargetSide;
   readonly explanation: Explanation | UnreadablePart | undefined;
   /** The policies that can be supposed to apply to it; missing where targets cannot be evaluated. */
   readonly choice?: PolicyChoice | undefined;
@@ -40,23 +40,24 @@ export interface SeenJourney {
 
 /** The screen; undefined while the pod is being read. */
 export function podScreen(journey: SeenJourney): PodScreen | undefined {
-  const { namespace, without, pod, events, there, explanation, choice, planned, actions = [] } = journey;
+  const { namespace, without, pod, events, targetSide, explanation, choice, planned, actions = [] } = journey;
   if (pod.kind === 'reading') return undefined;
   const unreadable = unreadableIn({ pods: pod, events }, namespace);
   const [found] = knownRecords(pod) ?? [];
   if (found === undefined) return { screen: 'pod', stages: [], containers: [], actions: [], unreadable };
-  const { verdicts, unreadable: verdictsUnreadable } = judged(explanation);
-  const { growth, unreadable: growthUnreadable } = grown(planned);
-  const unknown = [there.kind === 'unknown' ? there.unreadable : undefined, verdictsUnreadable, growthUnreadable]
-    .filter((part) => part !== undefined);
+  const { verdicts, unreadable: verdictsUnreadable } = verdictsOrReason(explanation);
+  const { morePods, unreadable: morePodsUnreadable } = morePodsOrReason(planned);
+  const targetUnreadable = targetSide.kind === 'unknown' ? targetSide.unreadable : undefined;
+  const unknown = [targetUnreadable, verdictsUnreadable, morePodsUnreadable].filter((part) => part !== undefined);
   return {
-    screen: 'pod', pod: rowOf(toSeenPod(found)), stages: stagesOf(found, there),
+    screen: 'pod', pod: rowOf(toSeenPod(found)), stages: stagesOf(found, targetSide),
     unreadable: [...unreadable, ...distinct(unknown)],
     recorded: recordedDecision(found), without, verdicts, choice,
-    growth: verdicts && growth,
+    morePods: verdicts && morePods,
     containers: containerRows(found), actions: isMovable(found) ? actions : [],
     source: sideOf(found, knownRecords(events)),
-    target: there.kind === 'found' && there.delegate !== undefined ? sideOf(there.delegate, there.events) : undefined,
+    target: targetSide.kind === 'found' && targetSide.delegate !== undefined
+      ? sideOf(targetSide.delegate, targetSide.events) : undefined,
   };
 }
 
@@ -78,7 +79,7 @@ function sideOf(pod: Pod, events: readonly PodEvent[] | undefined): PodSide {
 }
 
 /** The verdicts, or why there are none; neither while they are being gathered. */
-export function judged(
+export function verdictsOrReason(
   explanation: SeenJourney['explanation'],
 ): { readonly verdicts?: Verdicts; readonly unreadable?: UnreadablePart } {
   if (explanation === undefined) return {};
@@ -86,13 +87,15 @@ export function judged(
 }
 
 /** Where more pods would go, or why that is not known; neither where nobody asked. */
-function grown(planned: SeenJourney['planned']): { readonly growth?: Growth; readonly unreadable?: UnreadablePart } {
+function morePodsOrReason(
+  planned: SeenJourney['planned'],
+): { readonly morePods?: MorePods; readonly unreadable?: UnreadablePart } {
   if (planned === undefined) return {};
-  return 'advice' in planned ? { unreadable: planned } : { growth: growthOf(planned) };
+  return 'advice' in planned ? { unreadable: planned } : { morePods: morePodsOf(planned) };
 }
 
 /** How many of them each target gets, and why others get none. */
-function growthOf(planned: readonly FurtherPod[]): Growth {
+function morePodsOf(planned: readonly FurtherPod[]): MorePods {
   const counts = new Map<string, number>();
   for (const pod of planned) if (pod.kind === 'placed') counts.set(pod.target, (counts.get(pod.target) ?? 0) + 1);
   const others = planned.filter(({ kind }) => kind !== 'placed');

@@ -72,7 +72,7 @@ export interface ComparedTarget {
 }
 
 /** Where more pods like one would go. */
-export interface Growth {
+export interface MorePods {
   readonly pods: number;
   /** Most pods first. */
   readonly placed: readonly { readonly target: string; readonly pods: number }[];
@@ -88,7 +88,7 @@ export interface PolicyChoice {
   /** The spec of the one that is supposed, as it was written or as YAML; missing where none is, or there is none. */
   readonly spec?: string | undefined;
   /** Missing where no policy is supposed, and where it cannot be. */
-  readonly supposed?: {
+  readonly whatIf?: {
     /** `PlacementPolicy NAMESPACE/NAME`, or `ClusterPlacementPolicy NAME`. */
     readonly title: string;
     readonly isEdited: boolean;
@@ -127,7 +127,7 @@ export interface PodMove {
   readonly selects: string;
   readonly target: string;
   /** Selected pods there and elsewhere; missing where pods cannot be read. */
-  readonly there?: number | undefined;
+  readonly onTarget?: number | undefined;
   readonly elsewhere?: number | undefined;
   readonly since: string;
   /** When the scheduler deletes the policy in any case; missing where nobody does. */

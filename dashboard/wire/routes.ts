@@ -81,10 +81,10 @@ function podRoute(
 ): Route | undefined {
   if (more.length > 0 || !isObjectName(namespace) || !isObjectName(name)) return undefined;
   if (list === 'decisions') return { screen: 'decision', namespace, name };
-  return { screen: 'pod', namespace, name, ...supposedIn(query) };
+  return { screen: 'pod', namespace, name, ...whatIfIn(query) };
 }
 
-function supposedIn(query: ReadonlyMap<string, string>): Omit<PodRoute, 'screen' | 'namespace' | 'name'> {
+function whatIfIn(query: ReadonlyMap<string, string>): Omit<PodRoute, 'screen' | 'namespace' | 'name'> {
   const [without, policy] = [typedIn(query, 'without'), typedIn(query, 'policy')];
   const [replicas, spec] = [Number(typedIn(query, 'replicas')), query.get('spec') ?? ''];
   const isCount = Number.isInteger(replicas) && replicas >= 1 && replicas <= MOST_REPLICAS;

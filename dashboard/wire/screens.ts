@@ -2,7 +2,7 @@
 // are RFC 3339, so that a screen changes when its clusters do and not with the clock.
 import type { ActionKind } from './actions.ts';
 import type {
-  ComparedTarget, DecisionRow, Drain, Failback, Growth, PodMove, PolicyChoice, PolicyRow, RecordedDecision, Rollout,
+  ComparedTarget, DecisionRow, Drain, Failback, MorePods, PodMove, PolicyChoice, PolicyRow, RecordedDecision, Rollout,
 } from './placement-rows.ts';
 
 /** Something that could not be read: nothing is known of it, which is not the same as none. */
@@ -214,7 +214,7 @@ export interface PodScreen extends Screen {
   /** Missing where targets cannot be evaluated. */
   readonly choice?: PolicyChoice | undefined;
   /** Missing where nobody asked for more pods, and where targets cannot be evaluated. */
-  readonly growth?: Growth | undefined;
+  readonly morePods?: MorePods | undefined;
   readonly containers: readonly ContainerRow[];
   /** What the viewer may do with it. */
   readonly actions: readonly ActionKind[];

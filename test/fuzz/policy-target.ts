@@ -1,5 +1,5 @@
 // The reader of policies that viewers of the page write, and whatever a link to the page says they are.
-import { readPolicyManifest, readWritten, supposePolicy } from '../../cli/placement/supposed-policy.ts';
+import { readPolicyManifest, readWritten, supposePolicyApplies } from '../../cli/placement/what-if-policy.ts';
 import { policyProblem } from '../../scheduler/snapshot/policy-problem.ts';
 import { rulesFor } from '../../scheduler/snapshot/placement-rules.ts';
 import { aBook, aClusterPolicy, aPolicy } from '../support/placement.ts';
@@ -28,7 +28,7 @@ export const WRITTEN_POLICIES: FuzzTarget = {
     const read = readPolicyManifest(text);
     for (const kind of ['PlacementPolicy', 'ClusterPlacementPolicy'] as const) {
       const policy = read.kind === 'policy' ? read.policy : { kind, name: 'x', written: readWritten(text) };
-      const supposed = supposePolicy(POD, BOOK, policy);
+      const supposed = supposePolicyApplies(POD, BOOK, policy);
       if (supposed.kind === 'impossible') {
         hold(supposed.why.length < 6_000 && supposed.advice !== '', 'a refusal says what to change');
         continue;

@@ -464,10 +464,10 @@ describe('a viewer', () => {
     assert.equal(await spec.inputValue(), 'require:\n  matchLabels:\n    region: moon');
     const written = `require: {matchLabels: {region: "${HOSTILE}"}}`;
     const screen = sampleScreens().get(named);
-    assert.ok(screen?.screen === 'pod' && screen.choice?.supposed !== undefined);
-    const isEdited = { ...screen.choice.supposed, isEdited: true };
+    assert.ok(screen?.screen === 'pod' && screen.choice?.whatIf !== undefined);
+    const isEdited = { ...screen.choice.whatIf, isEdited: true };
     served.screens.show(`${named}&spec=${encodeURIComponent(written)}`, {
-      ...screen, choice: { ...screen.choice, spec: written, supposed: isEdited },
+      ...screen, choice: { ...screen.choice, spec: written, whatIf: isEdited },
     });
     await spec.fill(written);
     await page.getByRole('button', { name: 'Evaluate', exact: true }).focus();

@@ -1,6 +1,6 @@
 // Specs of placement policies that somebody may write, and what each of them is told: the unit test asks our own check,
 // the integration test a real API server.
-import type { PolicyName } from '../../cli/placement/supposed-policy.ts';
+import type { PolicyName } from '../../cli/placement/what-if-policy.ts';
 
 /** A spec, and what is wrong with it; nothing where it is valid. */
 export interface WrittenCase {

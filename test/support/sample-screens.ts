@@ -120,8 +120,8 @@ export function sampleScreens(mark = ''): ReadonlyMap<string, AnyScreen> {
     ['/decisions/shop/checkout-0', sampleDecision(mark)], ['/moves', movesScreen(moving, policies())],
     ['/pods/shop/checkout-0', samplePod(mark)],
     ['/pods/shop/checkout-0?without=eu-west', samplePod(mark, 'eu-west')],
-    ['/pods/shop/checkout-0?policy=PlacementPolicy%2Fon-the-moon', sampleSupposed(mark)],
-    ['/pods/shop/checkout-0?replicas=10', sampleGrowth(mark)], ['/pods/shop/train-llm-0', sampleWaiting(mark)],
+    ['/pods/shop/checkout-0?policy=PlacementPolicy%2Fon-the-moon', sampleWhatIf(mark)],
+    ['/pods/shop/checkout-0?replicas=10', sampleMorePods(mark)], ['/pods/shop/train-llm-0', sampleWaiting(mark)],
   ].flatMap(([address, screen]) => (screen === undefined ? [] : [[address as string, screen as AnyScreen] as const])));
 }
 
@@ -175,7 +175,7 @@ function sampleJourney(mark: string, without?: string): SeenJourney {
       metadata: {}, type: 'Normal', reason: 'Scheduled', lastTimestamp: ago(69),
       message: `${mark}Successfully assigned shop/checkout-0 to admiralty-eu-west: eu-west is the best feasible target`,
     }] },
-    there: { kind: 'found', target: 'ClusterTarget/eu-west', sentAt: Date.parse(ago(72)), delegate, events: [
+    targetSide: { kind: 'found', target: 'ClusterTarget/eu-west', sentAt: Date.parse(ago(72)), delegate, events: [
       {
         metadata: {}, type: 'Warning', reason: 'Unhealthy', eventTime: ago(65),
         note: `${mark}Readiness probe failed: HTTP 503`,
@@ -201,10 +201,10 @@ const CHOICE: PolicyChoice = {
 };
 
 /** A policy that does not apply to the pod. */
-function sampleSupposed(mark: string): AnyScreen | undefined {
+function sampleWhatIf(mark: string): AnyScreen | undefined {
   return podScreen({ ...sampleJourney(mark), explanation: ON_THE_MOON, choice: {
     ...CHOICE, spec: 'require:\n  matchLabels:\n    region: moon',
-    supposed: {
+    whatIf: {
       title: 'PlacementPolicy shop/on-the-moon', isEdited: false, replaces: ['PlacementPolicy shop/in-europe'],
       keeps: ['ClusterPlacementPolicy everywhere'],
     },
@@ -216,7 +216,7 @@ function samplePod(mark: string, without?: string): AnyScreen | undefined {
 }
 
 /** Eight of ten more pods are placed. */
-function sampleGrowth(mark: string): AnyScreen | undefined {
+function sampleMorePods(mark: string): AnyScreen | undefined {
   const shown = { kind: 'placed', pod: 'shop/checkout-0', afterScaleUp: false, afterSeconds: 0 } as const;
   const placed = Array.from({ length: 8 }, (_, index) => (
     { ...shown, target: `ClusterTarget/${index % 4 === 3 ? 'us-east' : 'eu-west'}` }
@@ -233,6 +233,6 @@ function sampleWaiting(mark: string): AnyScreen | undefined {
   const pod = shownPod({ name: 'train-llm-0', conditions: [unschedulable(`${mark}${NO_ROOM}`)], createdAt: ago(500) });
   return podScreen({
     namespace: 'shop', pod: { kind: 'read', records: [pod] }, events: { kind: 'read', records: [] },
-    there: { kind: 'none' }, explanation: EXPLANATION,
+    targetSide: { kind: 'none' }, explanation: EXPLANATION,
   });
 }

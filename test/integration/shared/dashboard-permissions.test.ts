@@ -558,7 +558,7 @@ describe('the permissions of viewers', () => {
       await bindRole(client, user, 'cluster-admin', true);
       const pod = await openScreen(auditor, auditor.token, `/pods/${OURS}/too-large?policy=ClusterPlacementPolicy/all`);
       const pending = await openScreen(auditor, auditor.token, '/pending');
-      await pod.until((screen) => (screen as PodScreen).choice?.supposed !== undefined);
+      await pod.until((screen) => (screen as PodScreen).choice?.whatIf !== undefined);
       await pending.until((screen) => (screen as PendingScreen).groups.some(({ change }) => change !== undefined));
       await unbindRole(client, user, 'cluster-admin', true);
       await pod.until((screen) => (screen as PodScreen).verdicts === undefined && screen.unreadable.length > 0);

@@ -151,15 +151,15 @@ describe('isthmus ui', () => {
 
     it('sees where ten more pods would go, and that nothing was made for it', async () => {
       const { screen } = await shownTo<PodScreen>(
-        admin, `/pods/${OURS}/web?replicas=10`, ({ growth }) => growth !== undefined,
+        admin, `/pods/${OURS}/web?replicas=10`, ({ morePods }) => morePods !== undefined,
       );
-      const { placed = [], waiting = 0, pods: all } = screen.growth ?? {};
+      const { placed = [], waiting = 0, pods: all } = screen.morePods ?? {};
       assert.deepEqual([all, waiting, placed.reduce((sum, one) => sum + one.pods, 0)], [10, 0, 10]);
       const { screen: large } = await shownTo<PodScreen>(
-        admin, `/pods/${OURS}/too-large?replicas=3`, ({ growth }) => growth !== undefined,
+        admin, `/pods/${OURS}/too-large?replicas=3`, ({ morePods }) => morePods !== undefined,
       );
-      assert.deepEqual([large.growth?.waiting, large.growth?.placed], [3, []]);
-      assert.match(large.growth?.why.join() ?? '', /lower the request of the pod/);
+      assert.deepEqual([large.morePods?.waiting, large.morePods?.placed], [3, []]);
+      assert.match(large.morePods?.why.join() ?? '', /lower the request of the pod/);
       const pods = await world.source.client.list(PODS, { namespace: OURS });
       assert.equal(pods.length, 2);
     });
@@ -183,16 +183,16 @@ describe('isthmus ui', () => {
         assert.deepEqual(screen.choice?.policies, [policy]);
         assert.match(screen.choice?.spec ?? '', /^podSelector:/);
         const spec = JSON.stringify(requiring('target-1'));
-        const written = await withPolicy({ policy, spec, replicas: '3' }, ({ growth }) => growth !== undefined);
+        const written = await withPolicy({ policy, spec, replicas: '3' }, ({ morePods }) => morePods !== undefined);
         assert.deepEqual(answers(written.screen), ['target-1 chosen', 'target-2 no']);
-        assert.deepEqual(written.screen.growth?.placed, [{ target: 'target-1', pods: 3 }]);
+        assert.deepEqual(written.screen.morePods?.placed, [{ target: 'target-1', pods: 3 }]);
         const stored = await world.source.client.list<PlacementPolicy>(PLACEMENT_POLICIES, { namespace: OURS });
         assert.deepEqual(stored.map((one) => one.spec.podSelector), [{ matchLabels: { app: 'other' } }]);
       });
 
       it('sees what the screen shows once the policy is there', async () => {
         const spec = JSON.stringify(requiring('target-1'));
-        const supposed = await withPolicy({ policy, spec }, ({ verdicts }) => verdicts !== undefined);
+        const whatIf = await withPolicy({ policy, spec }, ({ verdicts }) => verdicts !== undefined);
         await makePolicy(requiring('target-1'));
         const real = await shownTo<PodScreen>(
           admin, `/pods/${OURS}/web`,
@@ -201,8 +201,8 @@ describe('isthmus ui', () => {
         // scores move with the capacity that a target publishes between the two
         const decided = ({ screen: { verdicts } }: typeof real) =>
           verdicts?.targets.map(({ score: _score, scores: _scores, ...verdict }) => verdict);
-        assert.deepEqual(real.screen.verdicts?.outcome, supposed.screen.verdicts?.outcome);
-        assert.deepEqual(decided(real), decided(supposed));
+        assert.deepEqual(real.screen.verdicts?.outcome, whatIf.screen.verdicts?.outcome);
+        assert.deepEqual(decided(real), decided(whatIf));
       });
 
       it('is told what is wrong with a policy, and what to change', async () => {

@@ -4,7 +4,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { PendingReasons } from '../../../../dashboard/observe/pending-reasons.ts';
 import type { Lease } from '../../../../dashboard/observe/shared.ts';
 import type { SourceObservation } from '../../../../dashboard/observe/source-observation.ts';
-import type { TargetWorld } from '../../../../dashboard/observe/target-world.ts';
+import type { SchedulerInputs } from '../../../../dashboard/observe/scheduler-inputs.ts';
 import { toSeenPod } from '../../../../dashboard/views/seen-pod.ts';
 import type { PendingScreen } from '../../../../dashboard/wire/screens.ts';
 import type { ClusterClient } from '../../../../kubernetes/client/cluster-client.ts';
@@ -49,7 +49,7 @@ function reasonsOf(t: TestContext, { look, get, pods = 1 }: Asked) {
     { value: { look, unreadable: undefined, onChange: () => () => undefined }, release: () => (released += 1) };
   const reasons = new PendingReasons(
     client as unknown as ClusterClient, source as unknown as SourceObservation,
-      world as unknown as Lease<TargetWorld>, {},
+      world as unknown as Lease<SchedulerInputs>, {},
   );
   const stop = new AbortController();
   const running = reasons.run(stop.signal);

@@ -5,7 +5,7 @@ import type { PlannedPod } from '../../../../cli/plan/plan-simulation.ts';
 import { PodJourney } from '../../../../dashboard/observe/pod-journey.ts';
 import type { Lease } from '../../../../dashboard/observe/shared.ts';
 import type { Simulate } from '../../../../dashboard/observe/simulations.ts';
-import type { TargetWorld } from '../../../../dashboard/observe/target-world.ts';
+import type { SchedulerInputs } from '../../../../dashboard/observe/scheduler-inputs.ts';
 import { ViewerPermissions } from '../../../../dashboard/permissions/viewer-permissions.ts';
 import type { SeenJourney } from '../../../../dashboard/views/pod-view.ts';
 import { aProxy, inNamespace, named } from '../../../support/builders.ts';
@@ -42,12 +42,12 @@ async function serve(server: ScriptedApiServer): Promise<never> {
 }
 
 /** A server with the pod, which ends with the test, and what the pod's journey becomes in this world. */
-async function openJourney(test: TestContext, world: Pick<TargetWorld, 'look'>, simulate: Simulate) {
+async function openJourney(test: TestContext, world: Pick<SchedulerInputs, 'look'>, simulate: Simulate) {
   skipBackoff(test);
   const [server, ended] = [await ScriptedApiServer.start(), new AbortController()];
   void serve(server).catch(() => undefined); // nothing more is asked
   const seen = { unreadable: undefined, targets: undefined, onChange: () => () => undefined,
-    ...world } as unknown as TargetWorld;
+    ...world } as unknown as SchedulerInputs;
   const permissions = leased(new ViewerPermissions(server.client, 'team-a'));
   const journey = new PodJourney(server.client, AT, { permissions, world: leased(seen), simulate });
   const running = journey.run(ended.signal);
@@ -102,7 +102,7 @@ describe('a pod that is looked at', () => {
         changed = listener;
         return () => undefined;
       },
-    } as unknown as TargetWorld;
+    } as unknown as SchedulerInputs;
     const waits = new Promise<void>((resolve) => void (resume = resolve));
     const simulate = (async () => {
       if (current === after) await waits;

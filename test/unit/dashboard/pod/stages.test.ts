@@ -32,13 +32,16 @@ const running = (name: string, startedAt?: string) => ({ name, state: { running:
 const ended = (name: string) => ({ name, state: { terminated: { exitCode: 0, reason: 'Completed' } } });
 
 /** Its stages in a line: a letter each, the first of `done`, `now`, `failed`, `later` and `unknown`. */
-const line = (pod: Pod, there: TargetSide): string => stagesOf(pod, there).map(({ state }) => state[0]).join('');
+const line = (pod: Pod, targetSide: TargetSide): string =>
+  stagesOf(pod, targetSide).map(({ state }) => state[0]).join('');
 
 /** A stage by its title, of a pod, and what is said of it. */
-type Rows = Readonly<Record<string, readonly [title: string, pod: Pod, there: TargetSide, said: string | undefined]>>;
+type Rows = Readonly<
+  Record<string, readonly [title: string, pod: Pod, targetSide: TargetSide, said: string | undefined]>
+>;
 
-function stage(title: string, pod: Pod, there: TargetSide): Stage {
-  const one = stagesOf(pod, there).find((each) => each.title === title);
+function stage(title: string, pod: Pod, targetSide: TargetSide): Stage {
+  const one = stagesOf(pod, targetSide).find((each) => each.title === title);
   assert.ok(one !== undefined, title);
   return one;
 }
@@ -52,7 +55,7 @@ describe('the stages of a pod', () => {
   });
 
   // elected, chosen, created, scheduled, bound, started, ready, and how it ended
-  const lines: Readonly<Record<string, readonly [pod: Pod, there: TargetSide, line: string]>> = {
+  const lines: Readonly<Record<string, readonly [pod: Pod, targetSide: TargetSide, line: string]>> = {
     'that nobody has looked at': [aProxy(), NONE, 'dnlllll'],
     'that no target takes': [aProxy(unschedulable()), NONE, 'dflllll'],
     'that waits for its gates has not failed': [aProxy(gated, unschedulable()), NONE, 'dnlllll'],
@@ -79,8 +82,8 @@ describe('the stages of a pod', () => {
     'that is deleted before it was placed': [aProxy(terminating()), NONE, 'dnllllll'],
     'that has ended and is being deleted': [aProxy(bound, inPhase('Succeeded'), terminating()), NONE, 'ddddddddn'],
   };
-  for (const [what, [pod, there, expected]] of Object.entries(lines)) {
-    it(`of one ${what}: ${expected}`, () => assert.equal(line(pod, there), expected));
+  for (const [what, [pod, targetSide, expected]] of Object.entries(lines)) {
+    it(`of one ${what}: ${expected}`, () => assert.equal(line(pod, targetSide), expected));
   }
 });
 
@@ -118,8 +121,8 @@ describe('what is said of a stage', () => {
         'DeadlineExceeded'],
     'nothing of an end without a word': ['Succeeded', aProxy(bound, inPhase('Succeeded')), NONE, undefined],
   };
-  for (const [what, [title, pod, there, note]] of Object.entries(noted)) {
-    it(`is ${what}`, () => assert.equal(stage(title, pod, there).note, note));
+  for (const [what, [title, pod, targetSide, note]] of Object.entries(noted)) {
+    it(`is ${what}`, () => assert.equal(stage(title, pod, targetSide).note, note));
   }
 });
 
@@ -194,7 +197,7 @@ describe('the time of a stage', () => {
     ],
     'when it is to be gone': ['Terminating', aProxy(terminating()), NONE, '2026-01-01T01:00:00Z'],
   };
-  for (const [what, [title, pod, there, at]] of Object.entries(rows)) {
-    it(`is ${what}`, () => assert.equal(stage(title, pod, there).at, at));
+  for (const [what, [title, pod, targetSide, at]] of Object.entries(rows)) {
+    it(`is ${what}`, () => assert.equal(stage(title, pod, targetSide).at, at));
   }
 });

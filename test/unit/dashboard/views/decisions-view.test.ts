@@ -80,7 +80,7 @@ describe('a decision beside what would be decided now', () => {
   const passes = [{ filter: 'Room', answer: 'passes' }] as const;
   const no = (reason: string) => [{ filter: 'Room', answer: 'no', reason, message: 'none is free' }] as const;
   const journey = (pod: Pod, explanation?: SeenJourney['explanation']): SeenJourney => ({
-    namespace: 'shop', pod: { kind: 'read', records: [pod] }, events: { kind: 'reading' }, there: { kind: 'none' },
+    namespace: 'shop', pod: { kind: 'read', records: [pod] }, events: { kind: 'reading' }, targetSide: { kind: 'none' },
     explanation,
   });
 

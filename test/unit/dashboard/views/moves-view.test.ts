@@ -73,7 +73,7 @@ describe('a move', () => {
   it('is the policy of "isthmus move", with the pods there and elsewhere', () => {
     const seen = seenPolicies([movePolicy('web', 'us'), shownPolicy({})]);
     assert.deepEqual(screenOf(pods, {}, seen).moves, [{
-      namespace: 'shop', policy: 'isthmus-move-1f2e', selects: 'pods with app=web', target: 'us', there: 1,
+      namespace: 'shop', policy: 'isthmus-move-1f2e', selects: 'pods with app=web', target: 'us', onTarget: 1,
       elsewhere: 2, since: '2026-01-01T10:00:00Z', expiresAt: '2026-01-01T12:01:15.000Z',
     }]);
   });
@@ -85,7 +85,7 @@ describe('a move', () => {
 
   it('says nothing of pods that cannot be read', () => {
     const { moves, unreadable } = screenOf([], { pods: forbidden }, seenPolicies([movePolicy('web', 'us')]));
-    assert.deepEqual([moves[0]?.there, moves[0]?.elsewhere], [undefined, undefined]);
+    assert.deepEqual([moves[0]?.onTarget, moves[0]?.elsewhere], [undefined, undefined]);
     assert.deepEqual(unreadable.map(({ what }) => what), ['pods']);
   });
 });

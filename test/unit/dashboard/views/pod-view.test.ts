@@ -125,7 +125,7 @@ describe('verdicts', () => {
 
 describe('the screen of a pod', () => {
   const journey: SeenJourney = {
-    namespace: 'shop', pod: { kind: 'read', records: [bound] }, events: { kind: 'read', records: [] }, there: found,
+    namespace: 'shop', pod: { kind: 'read', records: [bound] }, events: { kind: 'read', records: [] }, targetSide: found,
     explanation: undefined,
   };
 
@@ -137,7 +137,7 @@ describe('the screen of a pod', () => {
   });
 
   it('says once why neither the verdicts nor the delegate can be read', () => {
-    const screen = podScreen({ ...journey, there: { kind: 'unknown', unreadable: part }, explanation: part });
+    const screen = podScreen({ ...journey, targetSide: { kind: 'unknown', unreadable: part }, explanation: part });
     assert.deepEqual(screen?.unreadable, [part]);
     assert.equal(screen?.verdicts, undefined);
     assert.equal(screen?.target, undefined);
@@ -156,7 +156,7 @@ describe('the screen of a pod', () => {
 describe('policies to suppose', () => {
   const choice = { policies: ['PlacementPolicy/in-europe'], spec: 'require: {}' };
   const journey: SeenJourney = {
-    namespace: 'shop', pod: { kind: 'read', records: [bound] }, events: { kind: 'read', records: [] }, there: found,
+    namespace: 'shop', pod: { kind: 'read', records: [bound] }, events: { kind: 'read', records: [] }, targetSide: found,
     explanation: { targets: [] }, choice,
   };
 
@@ -173,7 +173,7 @@ describe('policies to suppose', () => {
 describe('more pods like it', () => {
   const explanation: Explanation = { chosen: 'ClusterTarget/eu', targets: [] };
   const journey = (planned: SeenJourney['planned'], known: SeenJourney['explanation'] = explanation): SeenJourney => ({
-    namespace: 'shop', pod: { kind: 'read', records: [bound] }, events: { kind: 'read', records: [] }, there: found,
+    namespace: 'shop', pod: { kind: 'read', records: [bound] }, events: { kind: 'read', records: [] }, targetSide: found,
     explanation: known, planned,
   });
   const placed = (target: string) =>
@@ -182,23 +182,23 @@ describe('more pods like it', () => {
 
   it('are counted by target, and the first that waits says why', () => {
     const all = [placed('ClusterTarget/eu'), placed('Target/shop/us'), placed('Target/shop/us'), waits, waits];
-    assert.deepEqual(podScreen(journey(all))?.growth, {
+    assert.deepEqual(podScreen(journey(all))?.morePods, {
       pods: 5, waiting: 2, placed: [{ target: 'shop/us', pods: 2 }, { target: 'eu', pods: 1 }],
       why: ['There is no target for this namespace.'],
     });
     const denied = [{ kind: 'denied', pod: 'shop/web', message: 'no such namespace' }] as const;
-    assert.deepEqual(podScreen(journey(denied))?.growth?.why, ['no such namespace']);
+    assert.deepEqual(podScreen(journey(denied))?.morePods?.why, ['no such namespace']);
   });
 
   it('are not there where nobody asked, and where targets cannot be evaluated any more', () => {
-    assert.equal(podScreen(journey(undefined))?.growth, undefined);
-    assert.equal(podScreen(journey([placed('ClusterTarget/eu')], part))?.growth, undefined);
+    assert.equal(podScreen(journey(undefined))?.morePods, undefined);
+    assert.equal(podScreen(journey([placed('ClusterTarget/eu')], part))?.morePods, undefined);
   });
 
   it('are unreadable where they cannot be found out, and the evaluation of targets stays', () => {
     const why = 'namespaceelections is forbidden';
     const screen = podScreen(journey({ what: 'where more pods would go', why, advice: 'ask for the permission' }));
-    assert.deepEqual([screen?.growth, screen?.unreadable.map((one) => one.why)], [undefined, [why]]);
+    assert.deepEqual([screen?.morePods, screen?.unreadable.map((one) => one.why)], [undefined, [why]]);
     assert.notEqual(screen?.verdicts, undefined);
   });
 });
@@ -206,7 +206,7 @@ describe('more pods like it', () => {
 describe('a move', () => {
   const owner = { kind: 'ReplicaSet', name: 'web' };
   const offered = (pod: Pod, actions: SeenJourney['actions'] = ['move']) => podScreen({
-    namespace: 'shop', pod: { kind: 'read', records: [pod] }, events: { kind: 'read', records: [] }, there: found,
+    namespace: 'shop', pod: { kind: 'read', records: [pod] }, events: { kind: 'read', records: [] }, targetSide: found,
     explanation: undefined, actions,
   })?.actions;
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import {
-  policiesFor, readPolicyManifest, readWritten, supposePolicy, type SupposedPolicies, type WrittenPolicy,
-} from '../../../../cli/placement/supposed-policy.ts';
+  policiesFor, readPolicyManifest, readWritten, supposePolicyApplies, type WhatIfPolicies, type WrittenPolicy,
+} from '../../../../cli/placement/what-if-policy.ts';
 import { rulesFor, type KnownPolicy, type PolicyBook } from '../../../../scheduler/snapshot/placement-rules.ts';
 import { aBook, aClusterPolicy, aPolicy } from '../../../support/placement.ts';
 import { WRITTEN_CASES } from '../../../support/policy-specs.ts';
@@ -16,14 +16,14 @@ const named = (kind: WrittenPolicy['kind'], name: string, spec?: unknown): Writt
   ({ kind, name, ...(spec !== undefined && { written: { kind: 'spec', spec } }) });
 const own = (name: string, spec?: unknown) => named('PlacementPolicy', name, spec);
 
-function supposed(policy: WrittenPolicy, ...policies: readonly KnownPolicy[]): SupposedPolicies {
-  const found = supposePolicy(pod, aBook(...policies), policy);
+function supposed(policy: WrittenPolicy, ...policies: readonly KnownPolicy[]): WhatIfPolicies {
+  const found = supposePolicyApplies(pod, aBook(...policies), policy);
   assert.ok(found.kind === 'supposed', found.kind === 'impossible' ? found.why : '');
   return found;
 }
 
 function refusal(policy: WrittenPolicy, book: PolicyBook = aBook()): string {
-  const found = supposePolicy(pod, book, policy);
+  const found = supposePolicyApplies(pod, book, policy);
   assert.equal(found.kind, 'impossible');
   return found.kind === 'impossible' ? `${found.why} ${found.advice}` : '';
 }
@@ -90,7 +90,7 @@ describe('a policy that is supposed to apply to a pod', () => {
     fc.assert(fc.property(labels, labels, (podLabels, selected) => {
       const some = { ...pod, labels: podLabels };
       const q = aPolicy({ podSelector: { matchLabels: selected }, require: US }, 'q');
-      const found = supposePolicy(some, aBook(q, aPolicy({ require: EU })), own('q'));
+      const found = supposePolicyApplies(some, aBook(q, aPolicy({ require: EU })), own('q'));
       assert.ok(found.kind === 'supposed');
       assert.equal(rulesFor(some, found.book).require.filter(({ by }) => by === 'PlacementPolicy team-a/q').length, 1);
       assert.equal(found.book.policies.filter(({ title }) => title === 'PlacementPolicy team-a/q').length, 1);
@@ -138,7 +138,7 @@ describe('a policy that cannot be supposed', () => {
   it('never ends in an exception, and tells in a few words, whatever is written', () => {
     const kinds = fc.constantFrom<WrittenPolicy['kind']>('PlacementPolicy', 'ClusterPlacementPolicy');
     fc.assert(fc.property(fc.jsonValue(), kinds, (spec, kind) => {
-      const found = supposePolicy(pod, aBook(), named(kind, 'x', spec));
+      const found = supposePolicyApplies(pod, aBook(), named(kind, 'x', spec));
       if (found.kind === 'impossible') assert.ok(found.why.length < 1_000);
     }));
     fc.assert(fc.property(fc.string(), (text) => void readWritten(text)));

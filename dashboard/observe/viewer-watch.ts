@@ -11,7 +11,7 @@ import type { ViewerPermissions } from '../permissions/viewer-permissions.ts';
 import { isRefusal, whileAllowed } from '../permissions/while-allowed.ts';
 
 /** What is followed. */
-export interface Followed<T extends KubernetesObject> {
+export interface WatchedCollection<T extends KubernetesObject> {
   readonly client: ClusterClient;
   readonly permissions: ViewerPermissions;
   readonly type: ResourceType<T>;
@@ -19,8 +19,8 @@ export interface Followed<T extends KubernetesObject> {
 }
 
 /** One collection, followed until its signal aborts. */
-export class Following<T extends KubernetesObject, R> {
-  readonly #followed: Followed<T>;
+export class ViewerWatch<T extends KubernetesObject, R> {
+  readonly #watched: WatchedCollection<T>;
   readonly #project: (object: T) => R | undefined;
   readonly #changed: () => void;
   #informer: Informer<T, R> | undefined;
@@ -28,13 +28,13 @@ export class Following<T extends KubernetesObject, R> {
   #refusal: unknown;
 
   /** `changed` is called when a record changes, and when the collection becomes readable or unreadable. */
-  constructor(followed: Followed<T>, project: (object: T) => R | undefined, changed: () => void) {
-    [this.#followed, this.#project, this.#changed] = [followed, project, changed];
+  constructor(watched: WatchedCollection<T>, project: (object: T) => R | undefined, changed: () => void) {
+    [this.#watched, this.#project, this.#changed] = [watched, project, changed];
   }
 
   /** Never rejects. */
   run(signal: AbortSignal): Promise<void> {
-    const { permissions, type, selection } = this.#followed;
+    const { permissions, type, selection } = this.#watched;
     return whileAllowed(permissions, {
       check: (asked) => permissions.client.listPage(type, selection, { limit: 1 }, asked),
       work: (allowed) => this.#watch(allowed),
@@ -57,7 +57,7 @@ export class Following<T extends KubernetesObject, R> {
 
   /** Resolves to the refusal that has ended the watch. */
   async #watch(signal: AbortSignal): Promise<unknown> {
-    const informer = new Informer({ ...this.#followed, logger: createLogger('silent'), project: this.#project });
+    const informer = new Informer({ ...this.#watched, logger: createLogger('silent'), project: this.#project });
     const ended = new AbortController();
     const forget = forwardAbort([signal], ended);
     let refusal: unknown;

@@ -19,13 +19,13 @@ export interface PolicyName {
   readonly name: string;
 }
 
-/** A policy with the spec that was written for the supposition; without one it is as it is stored. */
+/** A policy with the spec that was written for the question; without one it is as it is stored. */
 export interface WrittenPolicy extends PolicyName {
   readonly written?: WrittenSpec;
 }
 
 /** Policies as if one of them applied to the pod. */
-export interface SupposedPolicies {
+export interface WhatIfPolicies {
   readonly kind: 'supposed';
   readonly book: PolicyBook;
   /** `PlacementPolicy NAMESPACE/NAME` or `ClusterPlacementPolicy NAME`. */
@@ -38,8 +38,8 @@ export interface SupposedPolicies {
 }
 
 /** The same, or why it cannot be supposed: both are sentences. */
-export type Supposition =
-  SupposedPolicies | { readonly kind: 'impossible'; readonly why: string; readonly advice: string };
+export type WhatIfPolicy =
+  WhatIfPolicies | { readonly kind: 'impossible'; readonly why: string; readonly advice: string };
 
 /** What was written, or why it is not valid YAML, as the end of a sentence. */
 export type WrittenSpec =
@@ -100,9 +100,9 @@ function nameOf(title: string): string {
  * The policies as if this one applied to the pod, whatever it selects. One that applies already takes its own place,
  * another one that of all policies of its kind that apply. With a spec, the policy is as written, and need not exist.
  */
-export function supposePolicy(
+export function supposePolicyApplies(
   pod: SelectedObject, book: PolicyBook, { kind, name, written }: WrittenPolicy,
-): Supposition {
+): WhatIfPolicy {
   if (!book.isComplete) {
     return impossible('Placement policies cannot be read.', 'It needs the permission to list policies and namespaces.');
   }
@@ -126,7 +126,7 @@ export function supposePolicy(
   };
 }
 
-function impossible(why: string, advice: string): Supposition {
+function impossible(why: string, advice: string): WhatIfPolicy {
   return { kind: 'impossible', why, advice };
 }
 

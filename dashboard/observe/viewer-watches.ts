@@ -2,13 +2,13 @@
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import type { ClusterClient, Selection } from '../../kubernetes/client/cluster-client.ts';
-import { Following } from './following.ts';
+import { ViewerWatch } from './viewer-watch.ts';
 import type { Lease, Running } from './shared.ts';
 import { ViewerActions, type Offered } from '../permissions/viewer-actions.ts';
 import type { ViewerPermissions } from '../permissions/viewer-permissions.ts';
 
-/** They begin with {@link Followings.run}, which gives the permissions back at its end. */
-export class Followings implements Running {
+/** They begin with {@link ViewerWatches.run}, which gives the permissions back at its end. */
+export class ViewerWatches implements Running {
   readonly #client: ClusterClient;
   readonly #permissions: Lease<ViewerPermissions>;
   readonly #all: Running[] = [];
@@ -19,18 +19,18 @@ export class Followings implements Running {
   }
 
   /** Adds a collection, whose objects are kept whole. */
-  follow<T extends KubernetesObject>(type: ResourceType<T>, selection: Selection): Following<T, T> {
+  follow<T extends KubernetesObject>(type: ResourceType<T>, selection: Selection): ViewerWatch<T, T> {
     return this.project(type, selection, (object) => object);
   }
 
   /** Adds a collection, of whose objects `project` says what is kept. */
   project<T extends KubernetesObject, R>(
     type: ResourceType<T>, selection: Selection, project: (object: T) => R | undefined,
-  ): Following<T, R> {
+  ): ViewerWatch<T, R> {
     const viewer = { client: this.#client, permissions: this.#permissions.value };
-    const following = new Following<T, R>({ ...viewer, type, selection }, project, () => this.#changed());
-    this.#all.push(following);
-    return following;
+    const watch = new ViewerWatch<T, R>({ ...viewer, type, selection }, project, () => this.#changed());
+    this.#all.push(watch);
+    return watch;
   }
 
   /** Adds what the viewer may do. */
@@ -42,7 +42,7 @@ export class Followings implements Running {
 
   /** Watches all until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    await Promise.all(this.#all.map((following) => following.run(signal)));
+    await Promise.all(this.#all.map((watch) => watch.run(signal)));
     this.#permissions.release();
   }
 

@@ -27,7 +27,7 @@ const NOT_CONNECTED: UnreadablePart = {
 };
 
 /** The world, opened while somebody looks. */
-export class TargetWorld implements Running {
+export class SchedulerInputs implements Running {
   readonly #flags: LiveWorldFlags | undefined;
   readonly #permissions: Lease<ViewerPermissions>;
   readonly #listeners = new Set<() => void>();

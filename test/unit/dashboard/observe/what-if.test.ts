@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { LiveWorld } from '../../../../cli/placement/live-world.ts';
-import { supposedWorld, type Supposed } from '../../../../dashboard/observe/suppositions.ts';
+import { whatIfWorld, type WhatIf } from '../../../../dashboard/observe/what-if.ts';
 import { LONGEST_SPEC } from '../../../../dashboard/wire/routes.ts';
 import { rulesFor } from '../../../../scheduler/snapshot/placement-rules.ts';
 import { aBook, aClusterPolicy, aPlace, aPolicy } from '../../../support/placement.ts';
 import { shownPod } from '../../../support/seen-pods.ts';
 
-const NOTHING: Supposed = { without: '', policy: '', spec: '' };
+const NOTHING: WhatIf = { without: '', policy: '', spec: '' };
 const EU = { matchLabels: { region: 'eu' } };
 const targets = [aPlace('eu'), aPlace('us')];
 const pod = shownPod({ namespace: 'team-a', labels: { app: 'web' } });
@@ -20,10 +20,10 @@ function worldWith(policies = POLICIES): LiveWorld {
     targets, targetsWithout: () => targets, sessions: {}, world: { policies }, sourceId: 's', inFlight: [],
   } as unknown as LiveWorld;
 }
-const suppose = (supposed: Partial<Supposed>, world = worldWith()) =>
-  supposedWorld(pod, world, { ...NOTHING, ...supposed });
-const unreadablePartOf = (supposed: Partial<Supposed>) => {
-  const { world } = suppose(supposed);
+const suppose = (whatIf: Partial<WhatIf>, world = worldWith()) =>
+  whatIfWorld(pod, world, { ...NOTHING, ...whatIf });
+const unreadablePartOf = (whatIf: Partial<WhatIf>) => {
+  const { world } = suppose(whatIf);
   assert.ok('advice' in world);
   return `${world.what}: ${world.why} ${world.advice}`;
 };
@@ -42,7 +42,7 @@ describe('the world as a viewer supposes it', () => {
     const { world, choice } = suppose({ policy: 'PlacementPolicy/q' });
     assert.ok('sessions' in world);
     assert.deepEqual(rulesFor(selected, world.world.policies).forbid.map(({ value }) => value), [EU]);
-    assert.deepEqual(choice.supposed, {
+    assert.deepEqual(choice.whatIf, {
       title: 'PlacementPolicy team-a/q', isEdited: false, replaces: ['PlacementPolicy team-a/p'],
       keeps: ['ClusterPlacementPolicy cp'],
     });
@@ -53,7 +53,7 @@ describe('the world as a viewer supposes it', () => {
     const spec = 'forbid: {matchLabels: {region: us}} # why not';
     for (const [policy, title] of [['PlacementPolicy/q', 'team-a/q'], ['', 'team-a/what-if']] as const) {
       const { choice } = suppose({ policy, spec });
-      assert.deepEqual([choice.supposed?.title, choice.supposed?.isEdited], [`PlacementPolicy ${title}`, true]);
+      assert.deepEqual([choice.whatIf?.title, choice.whatIf?.isEdited], [`PlacementPolicy ${title}`, true]);
       assert.equal(choice.spec, spec, 'as it was typed');
     }
   });
@@ -64,12 +64,12 @@ describe('the world as a viewer supposes it', () => {
     assert.deepEqual(world.targets.map(({ key }) => key), ['ClusterTarget/eu']);
     assert.equal(world.targetsWithout('u').length, 1);
     assert.equal(rulesFor(selected, world.world.policies).forbid.length, 1);
-    assert.notEqual(choice.supposed, undefined);
+    assert.notEqual(choice.whatIf, undefined);
     const part = unreadablePartOf({ without: 'mars', policy: 'PlacementPolicy/q' });
     assert.match(part, /^the evaluation of targets without mars/);
   });
 
-  for (const [what, supposed, told] of [
+  for (const [what, whatIf, told] of [
     ['no such policy', { policy: 'PlacementPolicy/r' }, /There is no PlacementPolicy team-a\/r\. Choose/],
     ['a name without a kind', { policy: 'q' }, /"q" does not name a policy\. Enter PlacementPolicy\/NAME or/],
     ['markup', { policy: '<img src=x>' }, /"<img src=x>" does not name a policy/],
@@ -80,10 +80,10 @@ describe('the world as a viewer supposes it', () => {
       /has 18000 bytes .* Shorten it, or use "isthmus expl/],
   ] as const) {
     it(`cannot be for ${what}, and what was typed stays`, () => {
-      assert.match(unreadablePartOf(supposed), told);
-      const { choice } = suppose(supposed);
-      const spec = 'spec' in supposed ? supposed.spec : undefined;
-      assert.deepEqual([choice.spec, choice.supposed, choice.policies.length], [spec, undefined, 3]);
+      assert.match(unreadablePartOf(whatIf), told);
+      const { choice } = suppose(whatIf);
+      const spec = 'spec' in whatIf ? whatIf.spec : undefined;
+      assert.deepEqual([choice.spec, choice.whatIf, choice.policies.length], [spec, undefined, 3]);
     });
   }
 

@@ -4,8 +4,8 @@ import type { Pod } from '../../api/objects/core.ts';
 import { structured } from '../../cli/output/structured.ts';
 import type { LiveWorld } from '../../cli/placement/live-world.ts';
 import {
-  policiesFor, readWritten, supposePolicy, type PolicyName, type Supposition,
-} from '../../cli/placement/supposed-policy.ts';
+  policiesFor, readWritten, supposePolicyApplies, type PolicyName, type WhatIfPolicy,
+} from '../../cli/placement/what-if-policy.ts';
 import { shortTargetName } from '../../model/naming/target-ref.ts';
 import { selectableLabels } from '../../model/proxy/proxy-pod.ts';
 import type { PolicyChoice } from '../wire/placement-rows.ts';
@@ -13,7 +13,7 @@ import { specProblem } from '../wire/routes.ts';
 import type { UnreadablePart } from '../wire/screens.ts';
 
 /** Texts as typed by the viewer; empty for what is not supposed. */
-export interface Supposed {
+export interface WhatIf {
   /** The target that is taken for missing. */
   readonly without: string;
   /** `PlacementPolicy/NAME` or `ClusterPlacementPolicy/NAME`. */
@@ -23,7 +23,7 @@ export interface Supposed {
 }
 
 /** The world then, or why it cannot be, with the policies to choose from. */
-export interface SupposedWorld {
+export interface WhatIfWorld {
   readonly world: LiveWorld | UnreadablePart;
   readonly choice: PolicyChoice;
 }
@@ -35,14 +35,14 @@ const NEW: PolicyName = { kind: 'PlacementPolicy', name: 'what-if' };
 const MOST_CHOICES = 200;
 
 /** The world as the viewer supposes it for a pod. */
-export function supposedWorld(pod: Pod, world: LiveWorld, supposed: Supposed): SupposedWorld {
+export function whatIfWorld(pod: Pod, world: LiveWorld, whatIf: WhatIf): WhatIfWorld {
   const { policies } = world.world;
   const { namespace = '' } = pod.metadata;
   const names = policiesFor(namespace, policies).slice(0, MOST_CHOICES).map(({ kind, name }) => `${kind}/${name}`);
-  const left = withoutTarget(world, supposed.without);
-  if (supposed.policy === '' && supposed.spec === '') return { world: left, choice: { policies: names } };
-  const found = supposition(pod, world, supposed);
-  const written = supposed.spec === '' ? undefined : supposed.spec;
+  const left = withoutTarget(world, whatIf.without);
+  if (whatIf.policy === '' && whatIf.spec === '') return { world: left, choice: { policies: names } };
+  const found = whatIfPolicy(pod, world, whatIf);
+  const written = whatIf.spec === '' ? undefined : whatIf.spec;
   if (found.kind === 'impossible') {
     return { world: impossible(found), choice: { policies: names, spec: written } };
   }
@@ -51,12 +51,12 @@ export function supposedWorld(pod: Pod, world: LiveWorld, supposed: Supposed): S
   return {
     world: 'sessions' in left ? { ...left, world: { ...left.world, policies: book } } : left,
     choice: {
-      policies: names, spec: written ?? structured(spec, 'yaml'), supposed: { title, isEdited, replaces, keeps },
+      policies: names, spec: written ?? structured(spec, 'yaml'), whatIf: { title, isEdited, replaces, keeps },
     },
   };
 }
 
-function supposition({ metadata }: Pod, { world: { policies } }: LiveWorld, { policy, spec }: Supposed): Supposition {
+function whatIfPolicy({ metadata }: Pod, { world: { policies } }: LiveWorld, { policy, spec }: WhatIf): WhatIfPolicy {
   const [, kind, name = ''] = POLICY.exec(policy) ?? [];
   if (policy !== '' && kind === undefined) return {
     kind: 'impossible', why: `${JSON.stringify(policy)} does not name a policy.`,
@@ -68,10 +68,10 @@ function supposition({ metadata }: Pod, { world: { policies } }: LiveWorld, { po
   };
   const named = kind === undefined ? NEW : { kind: kind as PolicyName['kind'], name };
   const pod = { namespace: metadata.namespace ?? '', labels: selectableLabels(metadata) };
-  return supposePolicy(pod, policies, { ...named, ...(spec !== '' && { written: readWritten(spec) }) });
+  return supposePolicyApplies(pod, policies, { ...named, ...(spec !== '' && { written: readWritten(spec) }) });
 }
 
-function impossible({ why, advice }: Extract<Supposition, { readonly kind: 'impossible' }>): UnreadablePart {
+function impossible({ why, advice }: Extract<WhatIfPolicy, { readonly kind: 'impossible' }>): UnreadablePart {
   return { what: 'the evaluation of targets with that policy', why, advice };
 }
 
