@@ -37,7 +37,7 @@ async function namesOf(question: CompletionQuestion): Promise<readonly string[]>
   const { kubeconfig: kubeconfigPath, context } = question.flags;
   const { client } = await openCluster({ kubeconfigPath, context, userAgent: userAgent('completion') });
   try {
-    return await read(client.urgent(TIMEOUT_MS), question, AbortSignal.timeout(TIMEOUT_MS));
+    return await read(client.withoutRateLimit(TIMEOUT_MS), question, AbortSignal.timeout(TIMEOUT_MS));
   } finally {
     await client.transport.close();
   }

@@ -130,7 +130,7 @@ export class ClusterViewers implements PageAccess {
 /** The name of the user of this client; undefined for nobody. Throws what the call throws. */
 async function userOf(client: ClusterClient, signal: AbortSignal): Promise<string | undefined> {
   try {
-    const { status } = await client.urgent(CHECK_MS).create(SELF_SUBJECT_REVIEWS, { metadata: {} }, signal);
+    const { status } = await client.withoutRateLimit(CHECK_MS).create(SELF_SUBJECT_REVIEWS, { metadata: {} }, signal);
     const { username = '' } = status?.userInfo ?? {};
     return username === '' || username === ANONYMOUS ? undefined : username;
   } catch (error) {

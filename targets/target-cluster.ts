@@ -169,8 +169,7 @@ export class TargetCluster {
     if (secretRef === undefined) return this.#fail('InvalidSpec', 'set spec.kubeconfigSecret.name, or spec.self: true');
     const watch = new AbortController();
     this.#secretWatch = watch;
-    const changed = (content: KubeconfigContent): void => this.#useKubeconfig(content, secretRef, spec);
-    followKubeconfig(this.#environment, secretRef, changed, watch.signal);
+    followKubeconfig(this.#environment, secretRef, (file) => this.#useKubeconfig(file, secretRef, spec), watch.signal);
   }
 
   #useKubeconfig(content: KubeconfigContent, secretRef: KubeconfigSecretRef, { gateway }: TargetSpec): void {
@@ -255,7 +254,8 @@ export class TargetCluster {
    * it is known and acceptable.
    */
   async #identify(session: TargetSession): Promise<boolean> {
-    const clusterId = await readClusterId(session.client.urgent(IDENTIFY_MS), session.signal).catch(() => undefined);
+    const client = session.client.withoutRateLimit(IDENTIFY_MS);
+    const clusterId = await readClusterId(client, session.signal).catch(() => undefined);
     if (session.signal.aborted || clusterId === undefined) return false;
     this.#clusterId = clusterId;
     const problem = this.#listener.identified(this);

@@ -65,7 +65,7 @@ async function filesOf(
     console.log(`reading target ${ref.name}`);
     if (session === undefined) return [{ name: `target-${index + 1}/unreachable.txt`, text: `${key}\n` }];
     return objectFiles(
-      session.client.urgent(LIST_MS), `target-${index + 1}`,
+      session.client.withoutRateLimit(LIST_MS), `target-${index + 1}`,
       selectedInTarget(sourceId, ref.kind === 'Target' ? ref.namespace : undefined), signal,
     );
   }));

@@ -33,7 +33,8 @@ async function delegatesOf(
   { key, session }: TargetCluster, sourceId: string, signal: AbortSignal,
 ): Promise<readonly (readonly [string, DelegateView])[] | undefined> {
   const selection = { labelSelector: `${PARENT_CLUSTER_LABEL}=${sourceId}` };
-  const pods = await session?.client.urgent(DELEGATES_MS).list(PODS, selection, signal).catch(() => undefined);
+  const client = session?.client.withoutRateLimit(DELEGATES_MS);
+  const pods = await client?.list(PODS, selection, signal).catch(() => undefined);
   return pods?.map((pod) => [
     `${key} ${pod.metadata.namespace}/${pod.metadata.name}`,
     { kind: 'found', node: pod.spec.nodeName, phase: statusOf(pod) },

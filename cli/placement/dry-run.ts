@@ -28,7 +28,7 @@ export async function rejectionOf(
   const { namespace, name, uid, labels } = proxy;
   const chaperon = toPodChaperon(sourcePod, { clusterId: live.sourceId, namespace, name, uid, labels });
   try {
-    await session.client.urgent(ASK_MS).dryRunCreate(type, toObject(chaperon), signal);
+    await session.client.withoutRateLimit(ASK_MS).dryRunCreate(type, toObject(chaperon), signal);
     return undefined;
   } catch (error) {
     signal.throwIfAborted();

@@ -103,7 +103,7 @@ export async function removeIdentity(identity: Identity, progress: Progress): Pr
   try {
     if (identity.isPodMode) return await removePodModeAccess(identity, progress);
     if (inTarget !== undefined) {
-      await removeSource(identity, isForced ? inTarget.urgent(FORCED_CALL_MS) : inTarget, progress);
+      await removeSource(identity, isForced ? inTarget.withoutRateLimit(FORCED_CALL_MS) : inTarget, progress);
     } else if (isThere) throw new Error('there is no kubeconfig here that peering created');
     return undefined; // or it was done before
   } catch (error) {
@@ -154,7 +154,7 @@ async function removePodModeAccess(identity: Identity, progress: Progress): Prom
       '--target-kubeconfig of an administrator there, or --force to leave them and record what remains.',
   );
   await leavePodModeTarget(
-    isForced ? targetAdministrator.urgent(FORCED_CALL_MS) : targetAdministrator, peeringOf(identity),
+    isForced ? targetAdministrator.withoutRateLimit(FORCED_CALL_MS) : targetAdministrator, peeringOf(identity),
     isForced ? undefined : GONE, progress,
   );
 }

@@ -245,7 +245,7 @@ async function delegateIn(
 ): Promise<{ readonly delegate?: Pod | undefined; readonly events?: readonly PodEvent[] | undefined }> {
   if (key === undefined) return {};
   const [namespace = '', name = ''] = key.split('/');
-  const asked = client.urgent(ASK_MS);
+  const asked = client.withoutRateLimit(ASK_MS);
   const fieldSelector = `regarding.kind=Pod,regarding.name=${name}`;
   const [delegate, events] = await Promise.all([
     asked.get(PODS, { namespace, name }, signal).catch(unless(isNotFound)).catch(() => undefined),

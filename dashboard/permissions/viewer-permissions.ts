@@ -46,7 +46,7 @@ export class ViewerPermissions {
   readonly #open = new Set<Check>();
 
   constructor(client: ClusterClient, namespace: string, how: Review = {}) {
-    [this.client, this.#namespace, this.#how] = [client.urgent(CALL_MS), namespace, how];
+    [this.client, this.#namespace, this.#how] = [client.withoutRateLimit(CALL_MS), namespace, how];
   }
 
   /** Calls back whenever a permission may have changed. */

@@ -112,7 +112,7 @@ class SummaryReporter {
     if (text === this.#published && !this.#delegateGotNode && restMs > 0) return { kind: 'requeue-after', ms: restMs };
     this.#delegateGotNode = false; // another one may get its node during this write
     try {
-      await this.#publication.client.briefly().apply(CLUSTER_SUMMARIES, summary, FIELD_MANAGER, signal);
+      await this.#publication.client.metadataOnly().apply(CLUSTER_SUMMARIES, summary, FIELD_MANAGER, signal);
     } catch (error) {
       this.#delegateGotNode = true;
       throw error;

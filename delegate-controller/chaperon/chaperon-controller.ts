@@ -196,7 +196,7 @@ class ChaperonControl {
     if (admission.kind === 'refused') return this.#refuse(chaperon, admission.message, signal);
     const making = this.#history.creates.begin(chaperon.metadata.uid ?? '');
     try {
-      const { metadata: { uid = '' } } = await this.#options.client.briefly().create(PODS, pod, signal);
+      const { metadata: { uid = '' } } = await this.#options.client.metadataOnly().create(PODS, pod, signal);
       making.made(uid, this.#options.pods.get(key)?.uid === uid);
       return DONE;
     } catch (error) {

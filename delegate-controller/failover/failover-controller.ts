@@ -20,7 +20,7 @@ import type { TargetCluster } from '../../targets/target-cluster.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
 import { leaseName, SOURCE_LEASE_SECONDS, renewalMs } from '../../model/pod/source-lease.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
-import { ownIncarnation } from '../../process/incarnation.ts';
+import { ownInstanceId } from '../../process/instance-id.ts';
 import { failedOver, mayFailOver, planFailover } from './failover-plan.ts';
 import { SourceLeaseRenewal, type HeldLease } from './source-lease-renewal.ts';
 
@@ -68,7 +68,7 @@ class Failover {
 
   constructor(options: FailoverOptions) {
     this.#options = options;
-    this.#lease = { holder: ownIncarnation(), durationSeconds: options.leaseSeconds ?? SOURCE_LEASE_SECONDS };
+    this.#lease = { holder: ownInstanceId(), durationSeconds: options.leaseSeconds ?? SOURCE_LEASE_SECONDS };
   }
 
   observe(controller: Controller): void {
@@ -153,10 +153,12 @@ class Failover {
     step: 'renew' | 'read', holder: SourceLeaseRenewal, { client, namespace }: Where, signal: AbortSignal,
   ): Promise<void> {
     const at = { namespace, name: leaseName(this.#options.sourceId) };
-    const urgent = client.urgent(renewalMs(this.#lease.durationSeconds));
+    const unlimited = client.withoutRateLimit(renewalMs(this.#lease.durationSeconds));
     try {
       holder.answered(
-        step === 'renew' ? await this.#renew(urgent, at, holder, signal) : await this.#read(urgent, at, holder, signal),
+        step === 'renew'
+          ? await this.#renew(unlimited, at, holder, signal)
+          : await this.#read(unlimited, at, holder, signal),
         performance.now(),
       );
     } catch (error) {

@@ -85,7 +85,7 @@ async function identify(
   connection: ClusterConnection, { kubeconfig, userAgent }: { readonly kubeconfig: string; readonly userAgent: string },
   signal: AbortSignal,
 ): Promise<AccessVerdict> {
-  const client = new ClusterClient(new Transport(connection, userAgent), { urgent: true, timeoutMs: ANSWER_MS });
+  const client = new ClusterClient(new Transport(connection, userAgent)).withoutRateLimit(ANSWER_MS);
   try {
     const { metadata: { uid } } = await client.get(NAMESPACES, { name: CLUSTER_NAMESPACE }, signal);
     if (uid !== undefined && !UID.test(uid)) {

@@ -5,7 +5,7 @@ import type { KubernetesObject } from '../../api/objects/core.ts';
 import type { PatchType, Preconditions, Subresource } from '../../model/objects/plan.ts';
 import type { Fence } from '../flow/fence.ts';
 import { readSlim } from '../json/managed-fields.ts';
-import type { UnsentBounds } from '../http/pending-call.ts';
+import type { ConnectTimeout } from '../http/pending-call.ts';
 import type { Call, Transport } from '../http/transport.ts';
 
 /** Name of an object or a subresource of it; `namespace` is missing for cluster-scoped resources. */
@@ -71,13 +71,13 @@ export interface Patch {
 }
 
 /** Options for all calls of a client. */
-export interface CallManner {
+export interface CallOptions {
   readonly fence?: Fence;
-  readonly urgent?: boolean;
+  readonly bypassesRateLimit?: boolean;
   readonly timeoutMs?: number;
-  readonly unsent?: UnsentBounds;
+  readonly connectTimeout?: ConnectTimeout;
   /** Of written objects only the metadata is answered. */
-  readonly isBrief?: boolean;
+  readonly isMetadataOnly?: boolean;
 }
 
 /** Upper bound in ms for a fenced write, as for any other call. */
@@ -86,41 +86,41 @@ const MAX_WRITE_MS = 15_000;
 /** Typed access to one cluster. All methods throw what {@link Transport.call} throws. */
 export class ClusterClient {
   readonly transport: Transport;
-  readonly #manner: CallManner;
+  readonly #options: CallOptions;
   /** What of it goes with each call. */
-  readonly #common: Pick<CallManner, 'urgent' | 'timeoutMs' | 'unsent'>;
+  readonly #common: Pick<CallOptions, 'bypassesRateLimit' | 'timeoutMs' | 'connectTimeout'>;
 
-  constructor(transport: Transport, manner: CallManner = {}) {
+  constructor(transport: Transport, options: CallOptions = {}) {
     this.transport = transport;
-    this.#manner = manner;
-    const { fence: _fence, isBrief: _isBrief, ...common } = manner;
+    this.#options = options;
+    const { fence: _fence, isMetadataOnly: _isMetadataOnly, ...common } = options;
     this.#common = common;
   }
 
   /** The same cluster, with every write fenced: a write throws NotLeaderError while the fence does not hold. */
   fencedBy(fence: Fence): ClusterClient {
-    return new ClusterClient(this.transport, { ...this.#manner, fence });
+    return new ClusterClient(this.transport, { ...this.#options, fence });
   }
 
-  /** The same cluster, for calls that skip the queues and time out after `timeoutMs`. */
-  urgent(timeoutMs: number): ClusterClient {
-    return new ClusterClient(this.transport, { ...this.#manner, urgent: true, timeoutMs });
+  /** The same cluster, for calls that bypass the rate limit and its queues, and time out after `timeoutMs`. */
+  withoutRateLimit(timeoutMs: number): ClusterClient {
+    return new ClusterClient(this.transport, { ...this.#options, bypassesRateLimit: true, timeoutMs });
   }
 
   /**
    * The same cluster, for calls that may be abandoned before they are sent: an UnreachableError then says that nothing
    * was sent.
    */
-  unlessSent(unsent: UnsentBounds): ClusterClient {
-    return new ClusterClient(this.transport, { ...this.#manner, unsent });
+  withConnectTimeout(connectTimeout: ConnectTimeout): ClusterClient {
+    return new ClusterClient(this.transport, { ...this.#options, connectTimeout });
   }
 
   /**
    * The same cluster, for writes whose answer is read for its metadata at most: creates, updates and patches answer no
    * more than that. It spares the API server printing the object, and us reading it.
    */
-  briefly(): ClusterClient {
-    return new ClusterClient(this.transport, { ...this.#manner, isBrief: true });
+  metadataOnly(): ClusterClient {
+    return new ClusterClient(this.transport, { ...this.#options, isMetadataOnly: true });
   }
 
   /** Reads one object, uncached. */
@@ -237,12 +237,12 @@ export class ClusterClient {
 
   /** A write that answers the written object, and not a Status, which has no metadata of its own. */
   #write<T>(call: Call, signal: AbortSignal | undefined): Promise<T> {
-    const isBrief = this.#manner.isBrief === true;
-    return this.#call<T>(isBrief ? { accept: METADATA_ALONE, read: readSlim, ...call } : call, signal);
+    const isMetadataOnly = this.#options.isMetadataOnly === true;
+    return this.#call<T>(isMetadataOnly ? { accept: METADATA_ALONE, read: readSlim, ...call } : call, signal);
   }
 
   #call<T>(call: Call, signal: AbortSignal | undefined): Promise<T> {
-    const { fence, timeoutMs = MAX_WRITE_MS } = this.#manner;
+    const { fence, timeoutMs = MAX_WRITE_MS } = this.#options;
     const isFenced = fence !== undefined && call.method !== 'GET';
     const bounds = isFenced ? { fence, timeoutMs: Math.min(timeoutMs, MAX_WRITE_MS) } : undefined;
     // not by spreads: V8 takes 8 µs for such a literal, since each gets a hidden class of its own

@@ -142,8 +142,8 @@ export class EventRecorder implements EventSink {
     const at = { namespace: regarding.namespace ?? 'default', name };
     const series = { count, lastObservedTime: microTime(remembered.lastAt) };
     try {
-      if (writtenCount === 0) await client.briefly().create(EVENTS, this.#toEvent(remembered), signal);
-      else await client.briefly().patch(EVENTS, at, { patchType: 'merge', patch: { series } }, signal);
+      if (writtenCount === 0) await client.metadataOnly().create(EVENTS, this.#toEvent(remembered), signal);
+      else await client.metadataOnly().patch(EVENTS, at, { patchType: 'merge', patch: { series } }, signal);
     } catch (error) {
       this.dropped += 1;
       logger.debug({ event: name, error: messageOf(error) }, 'an event was not written');

@@ -10,7 +10,7 @@ import type { ClusterClient } from '../client/cluster-client.ts';
  * @throws what the failing call threw; later commands were not tried.
  */
 export async function executePlan(client: ClusterClient, plan: Plan, signal: AbortSignal): Promise<void> {
-  await executeAndRead(client.briefly(), plan, signal);
+  await executeAndRead(client.metadataOnly(), plan, signal);
 }
 
 /**

@@ -1,13 +1,13 @@
 // Client-side queueing of calls: rate limit first, then a slot in flight. A waiting call has not been sent.
 import { forwardAbort } from '../flow/abort.ts';
 import { CallGate, namespaceOfPath } from './call-gate.ts';
-import { UnsentError, type UnsentBounds } from './pending-call.ts';
+import { UnsentError, type ConnectTimeout } from './pending-call.ts';
 import { RateLimiter } from '../flow/rate-limiter.ts';
 
 /** A waiting call. */
 export interface WaitingCall {
   readonly path: string;
-  readonly unsent?: UnsentBounds;
+  readonly connectTimeout?: ConnectTimeout;
 }
 
 /** Rate limit and slots of one API server. */
@@ -20,14 +20,14 @@ export class CallTurns {
    * @throws ApiError 429 when Retry-After is longer than `timeoutMs` or no slot became free in time; UnsentError when
    * the call's own bounds ended it; the signal's reason when aborted.
    */
-  async take({ path, unsent }: WaitingCall, timeoutMs: number, signal: AbortSignal): Promise<void> {
-    if (unsent === undefined) return this.#take(path, timeoutMs, signal);
+  async take({ path, connectTimeout }: WaitingCall, timeoutMs: number, signal: AbortSignal): Promise<void> {
+    if (connectTimeout === undefined) return this.#take(path, timeoutMs, signal);
     const either = new AbortController();
-    const forget = forwardAbort([signal, unsent.signal], either);
+    const forget = forwardAbort([signal, connectTimeout.signal], either);
     try {
       await this.#take(path, timeoutMs, either.signal);
     } catch (error) {
-      throw error === unsent.signal.reason ? new UnsentError(error) : error;
+      throw error === connectTimeout.signal.reason ? new UnsentError(error) : error;
     } finally {
       forget();
     }

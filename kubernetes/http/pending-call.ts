@@ -22,7 +22,7 @@ export interface Call {
   /** Checked right before the call is written; {@link NotLeaderError} when it does not hold. */
   readonly fence?: Fence | undefined;
   /** Bypasses the rate limit and the slots: Leases must be renewed while other calls are throttled. */
-  readonly urgent?: boolean;
+  readonly bypassesRateLimit?: boolean;
   /** Parses the response; JSON.parse when missing. */
   readonly read?: (answer: Buffer) => unknown;
   /**
@@ -31,7 +31,7 @@ export interface Call {
    */
   readonly timeoutMs?: number;
   /** Cancels the call, as unsent, while it waits for the rate limit, a slot or a connection. */
-  readonly unsent?: UnsentBounds;
+  readonly connectTimeout?: ConnectTimeout;
 }
 
 /** Limits of a call. */
@@ -42,11 +42,11 @@ export interface CallBounds {
   /** The fence: a call is abandoned when it ends, and continues when it was renewed in the meantime. */
   readonly fence: Fence | undefined;
   /** What cancels the call while nothing of it was written; missing when only the other bounds apply. */
-  readonly unsent?: UnsentBounds | undefined;
+  readonly connectTimeout?: ConnectTimeout | undefined;
 }
 
 /** Limits of a call that waits for a connection. */
-export interface UnsentBounds {
+export interface ConnectTimeout {
   /** Its reason becomes the cause of the {@link UnsentError}. */
   readonly signal: AbortSignal;
   /** Counted from when the call has a slot. */
@@ -162,10 +162,14 @@ class PendingCall implements CallHandler {
 
   watch(signal: AbortSignal | undefined): void {
     if (signal !== undefined) this.#forget.push(onAbort(signal, () => this.#end(signal.reason)));
-    const { unsent } = this.#bounds;
-    if (unsent === undefined || this.ended) return;
-    this.#forget.push(onAbort(unsent.signal, () => this.#endUnsent(unsent.signal.reason)));
-    if (!this.ended) this.#unsentTimer = setTimeout(() => this.#endUnsent(new DeadlineError(unsent.ms)), unsent.ms);
+    const { connectTimeout } = this.#bounds;
+    if (connectTimeout === undefined || this.ended) return;
+    this.#forget.push(onAbort(connectTimeout.signal, () => this.#endUnsent(connectTimeout.signal.reason)));
+    if (!this.ended) this.#startUnsentTimer(connectTimeout.ms);
+  }
+
+  #startUnsentTimer(ms: number): void {
+    this.#unsentTimer = setTimeout(() => this.#endUnsent(new DeadlineError(ms)), ms);
   }
 
   #endUnsent(reason: unknown): void {
@@ -206,11 +210,11 @@ class PendingCall implements CallHandler {
   /** From here on the call waits for a connection again. */
   onRefused(): void {
     this.#isSent = false;
-    const { unsent } = this.#bounds;
-    if (this.ended || unsent === undefined) return;
+    const { connectTimeout } = this.#bounds;
+    if (this.ended || connectTimeout === undefined) return;
     clearTimeout(this.#unsentTimer);
-    if (unsent.signal.aborted) this.#endUnsent(unsent.signal.reason);
-    else this.#unsentTimer = setTimeout(() => this.#endUnsent(new DeadlineError(unsent.ms)), unsent.ms);
+    if (connectTimeout.signal.aborted) this.#endUnsent(connectTimeout.signal.reason);
+    else this.#startUnsentTimer(connectTimeout.ms);
   }
 
   onResponseEnd(): void {

@@ -74,7 +74,7 @@ export class Transport {
 
   /**
    * Sends a call and returns the parsed response. A GET whose connection broke before the response is retried once, any
-   * call that is not urgent after a 429 with a short Retry-After; nothing else is.
+   * call that does not bypass the rate limit after a 429 with a short Retry-After; nothing else is.
    * @throws ApiError for an error response, UnreachableError for none within the deadline (a write may have been done),
    * NotLeaderError when the fence does not hold (it was not done), the signal's reason when aborted.
    */
@@ -149,7 +149,7 @@ export class Transport {
 
   /** Waiting does not count towards the deadline: an unsent call never has an unknown outcome. */
   async #answer(call: Call, signal: AbortSignal = NEVER): Promise<Answer> {
-    if (call.urgent === true) return this.#answerNow(call, signal);
+    if (call.bypassesRateLimit === true) return this.#answerNow(call, signal);
     for (let retries = 0; ; retries += 1) {
       const answer = await this.#answerInTurn(call, signal);
       const pauseMs = pauseBeforeRetry(answer, retries);
@@ -188,7 +188,8 @@ export class Transport {
     if (call.fence?.holds() === false) throw new NotLeaderError(call.fence);
     const sentAt = performance.now();
     const timeoutMs = Math.max(1, Math.round(deadline - sentAt));
-    const bounds = { maxBytes: this.#maxAnswerBytes, timeoutMs, fence: call.fence, unsent: call.unsent };
+    const { fence, connectTimeout } = call;
+    const bounds = { maxBytes: this.#maxAnswerBytes, timeoutMs, fence, connectTimeout };
     const request = toRequest(this.#base(access), call);
     const answer = await measured(call, () => sendCall(access.path, request, bounds, signal));
     this.clock.observe(answer.date, sentAt, performance.now());
@@ -205,7 +206,7 @@ export class Transport {
   async answersWithin(ms: number): Promise<boolean> {
     const session = await this.#access?.openedSession();
     if (session !== undefined) return session.answersWithin(ms);
-    const version: Call = { method: 'GET', path: '/version', urgent: true, timeoutMs: ms };
+    const version: Call = { method: 'GET', path: '/version', bypassesRateLimit: true, timeoutMs: ms };
     return this.call(version).then(() => true, (error: unknown) => error instanceof ApiError);
   }
 

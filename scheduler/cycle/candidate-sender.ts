@@ -60,10 +60,8 @@ export class CandidateSender {
     memory.targets.add(target.key);
     if (!isAgain) memory.candidateSince = Date.now();
     memory.pendingCreate = { kind: 'unconfirmed', target: target.key, chaperon: sending.chaperon };
-    const host = {
-      client: session.client.unlessSent({ signal: session.answering.silence, ms: connectionTimeoutMs(isAgain) }),
-      mode: session.mode, isAgain,
-    };
+    const timeout = { signal: session.answering.silence, ms: connectionTimeoutMs(isAgain) };
+    const host = { client: session.client.withConnectTimeout(timeout), mode: session.mode, isAgain };
     const probe = setTimeout(() => void session.answering.answersNow(), UNANSWERED_MS);
     const candidate = this.#toCandidate(proxy, sending.chaperon, target);
     const answer = await createCandidate(host, candidate, signal).finally(() => clearTimeout(probe));

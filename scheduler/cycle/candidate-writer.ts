@@ -100,7 +100,7 @@ export async function createCandidate(
 ): Promise<CandidateAnswer> {
   const { type, toObject } = DELEGATIONS[mode];
   try {
-    const created = await client.briefly().create(type, toObject(chaperon), signal);
+    const created = await client.metadataOnly().create(type, toObject(chaperon), signal);
     return { kind: 'created', resourceVersion: Number(created.metadata.resourceVersion) };
   } catch (error) {
     if (isAlreadyExists(error)) return adopt(client, type, chaperon, signal);

@@ -17,7 +17,7 @@ import type { TargetClusters } from '../../targets/target-clusters.ts';
 import { candidateLeaseName, CONFIRM_WITHIN_MS } from '../../model/delegate/confirmation.ts';
 import { delegateName } from '../../model/naming/names.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
-import { ownIncarnation } from '../../process/incarnation.ts';
+import { ownInstanceId } from '../../process/instance-id.ts';
 import { CandidateDeadlines } from './candidate-deadlines.ts';
 
 /** What the controller works with. */
@@ -51,7 +51,7 @@ export function targetNamespaceOf(target: string, { namespace }: Pick<ProxyPod, 
 export class Confirmations {
   readonly deadlines = new CandidateDeadlines();
   readonly #options: ConfirmationOptions;
-  readonly #holder = ownIncarnation();
+  readonly #holder = ownInstanceId();
   /** When the collected binds of a namespace are written, in ms of a monotonic clock. */
   readonly #tellAt = new Map<string, number>();
   readonly #reads = new Pace(READS);
@@ -121,7 +121,7 @@ export class Confirmations {
       this.#readAt.delete(targetNamespace);
       return DONE;
     }
-    const where = { client: target.session.client.urgent(CALL_MS), namespace };
+    const where = { client: target.session.client.withoutRateLimit(CALL_MS), namespace };
     const ms = this.#untilRead(targetNamespace);
     if (ms !== undefined && ms > 0) return { kind: 'requeue-after', ms };
     if (ms !== undefined) await this.#read(targetNamespace, where, signal);
@@ -186,7 +186,7 @@ export class Confirmations {
       },
     };
     try {
-      await client.briefly().apply(SOURCE_LEASES, lease, FIELD_MANAGER, signal);
+      await client.metadataOnly().apply(SOURCE_LEASES, lease, FIELD_MANAGER, signal);
       this.#unanswered.delete(targetNamespace);
     } catch (error) {
       if (!isRejection(error)) throw error;

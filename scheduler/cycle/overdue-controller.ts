@@ -39,7 +39,7 @@ export function startOverdue(
 ): void {
   /** Pods without a node by UID, and when each was first observed, in ms of a monotonic clock. */
   const seenAt = new Map<string, number>();
-  const urgent = source.urgent(WRITE_MS);
+  const unlimited = source.withoutRateLimit(WRITE_MS);
   const delays = new EventThrottle(events, signal);
   const reconcile = async (key: string): Promise<ReconcileResult> => {
     const proxy = proxies.get(key);
@@ -54,7 +54,7 @@ export function startOverdue(
       case 'later':
         return { kind: 'requeue-after', ms: step.ms };
       case 'write':
-        await executePlan(urgent, step.plan, signal).catch(ignoreStale);
+        await executePlan(unlimited, step.plan, signal).catch(ignoreStale);
         if (step.rejection !== undefined && REASONS_WITH_EVENT.has(step.rejection.reason)) {
           delays.record(awaiting(proxy, step.rejection));
         }

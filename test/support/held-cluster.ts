@@ -54,7 +54,7 @@ export class HeldCluster {
         offersStreamingLists: false,
         stream: async (call: AskedWatch, signal: AbortSignal) => this.#watch(call, signal),
       },
-      briefly: () => held, fencedBy: () => held,
+      metadataOnly: () => held, fencedBy: () => held,
       listPageBytes: async (type: ResourceType, selection: Selection) => this.#list(type, selection),
       get: async (type: ResourceType, at: ObjectName) => this.#get(type, at),
       apply: async (type: ResourceType, object: KubernetesObject) => this.#write(

@@ -27,7 +27,7 @@ export class LeaseStore {
    */
   client(writer: string, fate: (written?: Lease) => CallFate): ClusterClient {
     const of = (timeoutMs: number) => ({
-      urgent: (ms: number) => of(ms),
+      withoutRateLimit: (ms: number) => of(ms),
       get: (_type: unknown, { name }: { readonly name: string }) => travel(fate(), timeoutMs, () => this.#read(name)),
       create: (_type: unknown, lease: Lease) => travel(fate(lease), timeoutMs, () => this.#create(writer, lease)),
       patch: (_type: unknown, { name }: { readonly name: string }, { patch }: { readonly patch: Lease }) =>

@@ -194,7 +194,7 @@ export class ToldTarget {
   }
 
   readonly #client = {
-    briefly: () => this.#client, unlessSent: () => this.#client, urgent: () => this.#client,
+    metadataOnly: () => this.#client, withConnectTimeout: () => this.#client, withoutRateLimit: () => this.#client,
     transport: { rttMs: undefined, clock: { earliest: (now: number) => now, latest: (now: number) => now } },
     create: (_type: unknown, chaperon: PodChaperon) => this.#create(chaperon),
     get: (_type: unknown, at: { readonly namespace: string; readonly name: string }) => {
@@ -321,7 +321,7 @@ export async function aSchedulingWorld(
     return Promise.resolve({});
   };
   const source = {
-    briefly: () => source,
+    metadataOnly: () => source,
     patch: (_type: unknown, at: NamedObject['metadata'], command: { readonly patch: Partial<Pod> }) =>
       patch(keyOf({ metadata: at }), command.patch),
     post: (_type: unknown, at: NamedObject['metadata'], { metadata, target }: {

@@ -91,7 +91,7 @@ class VirtualNodes {
 
   constructor({ source, sourceId, targets, events, kubelet }: VirtualNodeOptions, nodes: Informer<Node, Node>) {
     this.#source = source;
-    this.#leases = source.urgent(LEASE_TIMEOUT_MS).briefly();
+    this.#leases = source.withoutRateLimit(LEASE_TIMEOUT_MS).metadataOnly();
     this.#context = { sourceId, kubelet };
     this.#targets = targets;
     this.#events = events;
@@ -157,7 +157,7 @@ class VirtualNodes {
     const event = before && targetEvent(before, status.conditions);
     if (event !== undefined) this.#events.record(event);
     const patch = { patchType: 'merge', patch: { status: toStatusPatch(before, status) } } as const;
-    await this.#source.briefly().patch(NODES, { name, subresource: 'status' }, patch, signal);
+    await this.#source.metadataOnly().patch(NODES, { name, subresource: 'status' }, patch, signal);
   }
 
   #labelSettings({ ref }: TargetCluster): LabelSettings {
@@ -209,7 +209,7 @@ class VirtualNodes {
     this.#freeWrittenAt.set(key, performance.now());
     const patch = { metadata: { uid: object.uid }, status };
     const type = target.ref.kind === 'Target' ? TARGETS : CLUSTER_TARGETS;
-    await this.#source.briefly()
+    await this.#source.metadataOnly()
       .patch(type, { ...objectOf(target.ref), subresource: 'status' }, { patchType: 'merge', patch }, signal)
       .catch(ignoreStale);
     return DONE;

@@ -43,7 +43,7 @@ export function followElections(
     if (known !== undefined) return known;
     // Without the signal: a stopping webhook still answers for a while.
     await gate.enter(namespace, NEVER);
-    const found = await client.urgent(ASK_MS)
+    const found = await client.withoutRateLimit(ASK_MS)
       .get<NamespaceElection>(NAMESPACE_ELECTIONS, { namespace, name: NAMESPACE_ELECTION_NAME })
       .catch(unless(isNotFound))
       .finally(() => gate.leave());

@@ -66,7 +66,7 @@ describe('LightApiServer', () => {
 
   it('answers nothing while it is told to be silent', async () => {
     server.fault = () => new Promise(() => undefined);
-    await assert.rejects(client.urgent(50).get(PODS, AT), /50 ms|within/);
+    await assert.rejects(client.withoutRateLimit(50).get(PODS, AT), /50 ms|within/);
     server.fault = () => undefined;
     assert.equal((await client.list(PODS, { namespace: 'elsewhere' })).length, 0);
   });

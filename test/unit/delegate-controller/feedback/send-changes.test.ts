@@ -33,7 +33,7 @@ function aCluster(stored: Pod | Error, ...failures: readonly Error[]) {
   const written: Written[] = [];
   const failing = [...failures];
   const client = {
-    briefly: () => client,
+    metadataOnly: () => client,
     get: async () => {
       if (stored instanceof Error) throw stored;
       return stored;

@@ -30,7 +30,7 @@ function aSweep({ cached, stored, chaperons = [aChaperonRecord()], owns = true, 
   const deleted: unknown[] = [];
   let reads = 0;
   const client = {
-    briefly: () => client, patch: async () => ({}),
+    metadataOnly: () => client, patch: async () => ({}),
     delete: async (_type: unknown, at: unknown, { preconditions }: { readonly preconditions: unknown }) =>
       void deleted.push({ at, preconditions }),
   };

@@ -17,7 +17,7 @@ describe('calls', () => {
     let sent: Call | undefined;
     const transport = { call: async (call: Call) => void (sent = call) } as unknown as Transport;
     const fence = { holds: () => true, msLeft: () => 1_000 };
-    const client = new ClusterClient(transport, { fence }).urgent(1_000).briefly();
+    const client = new ClusterClient(transport, { fence }).withoutRateLimit(1_000).metadataOnly();
     assert(haveOneHiddenClass((index) => {
       void client.patch(NODES, { name: `n${index}` }, { patchType: 'merge', patch: { index } });
       assert(sent);
@@ -122,8 +122,8 @@ describe('ClusterClient', () => {
     assert.equal((await created).metadata.uid, 'u');
   });
 
-  it('asks for the metadata alone of what it writes briefly, and of nothing else', async () => {
-    const brief = server.client.briefly();
+  it('asks for the metadata alone of what it writes as metadata only, and of nothing else', async () => {
+    const brief = server.client.metadataOnly();
     const at = { namespace: 'a', name: 'b' };
     const partial = /^application\/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1, application\/json$/;
     const whole = /^application\/json$/;

@@ -71,7 +71,7 @@ describe('a create that fails', () => {
     socket.once('data', () => serve(socket));
   }));
   /** A call that is given up at a time of its own, so that no test waits for the usual ones. */
-  const impatient = (ms = 200): Partial<Call> => ({ unsent: { signal: new AbortController().signal, ms } });
+  const impatient = (ms = 200): Partial<Call> => ({ connectTimeout: { signal: new AbortController().signal, ms } });
 
   const UNSENT: Readonly<Record<string, () => Promise<UnreachableError>>> = {
     'nobody listens': async () => failure(to(await closedPort())),
@@ -101,7 +101,7 @@ describe('a create that fails', () => {
     'nobody wants it any more before there is a connection': async () => {
       const doubt = new AbortController();
       const server = createServer(() => doubt.abort(new Error('in doubt')));
-      return failure(to(await listening(server)), { unsent: { signal: doubt.signal, ms: 60_000 } });
+      return failure(to(await listening(server)), { connectTimeout: { signal: doubt.signal, ms: 60_000 } });
     },
   };
   for (const [what, fail] of Object.entries(UNSENT)) {
@@ -133,7 +133,7 @@ describe('a create that fails', () => {
     'nobody wants it any more, and it is on its way': async () => {
       const doubt = new AbortController();
       const port = await secure(() => doubt.abort(new Error('in doubt')));
-      return failure(to(port), { timeoutMs: UNHURRIED_MS, unsent: { signal: doubt.signal, ms: 60_000 } });
+      return failure(to(port), { timeoutMs: UNHURRIED_MS, connectTimeout: { signal: doubt.signal, ms: 60_000 } });
     },
   };
   for (const [what, fail] of Object.entries(SENT)) {

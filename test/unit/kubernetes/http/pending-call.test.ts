@@ -134,7 +134,8 @@ describe('a call on its way', () => {
   it('waits for a connection again when the server has refused it, within its bounds for that', async () => {
     const waiting = new AbortController();
     const call: { outcome: unknown } = { outcome: 'on its way' };
-    const bounds = { maxBytes: 100, timeoutMs: 10_000, fence: undefined, unsent: { signal: waiting.signal, ms: 500 } };
+    const connectTimeout = { signal: waiting.signal, ms: 500 };
+    const bounds = { maxBytes: 100, timeoutMs: 10_000, fence: undefined, connectTimeout };
     const request = { origin: 'https://server', path: '/', method: 'POST', headers: {}, reset: false } as const;
     void sendCall(pool.path, request, bounds, undefined).catch((error: unknown) => (call.outcome = error));
     await pass(2_000);
@@ -149,7 +150,8 @@ describe('a call on its way', () => {
   it('ends unsent when it was refused after nobody wanted it any more', async () => {
     const waiting = new AbortController();
     const call: { outcome: unknown } = { outcome: 'on its way' };
-    const bounds = { maxBytes: 100, timeoutMs: 10_000, fence: undefined, unsent: { signal: waiting.signal, ms: 500 } };
+    const connectTimeout = { signal: waiting.signal, ms: 500 };
+    const bounds = { maxBytes: 100, timeoutMs: 10_000, fence: undefined, connectTimeout };
     const request = { origin: 'https://server', path: '/', method: 'POST', headers: {}, reset: false } as const;
     void sendCall(pool.path, request, bounds, undefined).catch((error: unknown) => (call.outcome = error));
     waiting.abort(new Error('another target was chosen'));

@@ -221,8 +221,10 @@ describe('Transport', () => {
         assert.deepEqual([await answer, again.body], [{ ok: true }, '{"a":1}']);
       });
 
-      it('is the last word of an urgent call', async () => {
-        const error = await failing((call) => server.transport.call({ ...call, urgent: true }), 429, busy, wait);
+      it('is the last word of a call that bypasses the rate limit', async () => {
+        const error = await failing(
+          (call) => server.transport.call({ ...call, bypassesRateLimit: true }), 429, busy, wait,
+        );
         assert.deepEqual([error.status, server.requests], [429, 1]);
       });
 
@@ -357,10 +359,10 @@ describe('Transport', () => {
 
   it('has a connection for the renewal of a lease while all places are taken and many pods are told why they wait',
     async () => {
-    const renewal: Call = { ...GET, path: '/renewal', urgent: true };
+    const renewal: Call = { ...GET, path: '/renewal', bypassesRateLimit: true };
     const calls = [
       ...Array.from({ length: CALLS_IN_FLIGHT }, () => GET),
-      ...Array.from({ length: CONDITIONS_AT_ONCE }, () => ({ ...GET, urgent: true })), renewal,
+      ...Array.from({ length: CONDITIONS_AT_ONCE }, () => ({ ...GET, bypassesRateLimit: true })), renewal,
     ];
     const answers = calls.map((call) => server.transport.call(call));
     const arrived = await Promise.all(calls.map(() => server.next()));

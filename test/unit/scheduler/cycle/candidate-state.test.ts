@@ -31,7 +31,7 @@ describe('createCandidate', () => {
       (what instanceof Error ? Promise.reject(what) : Promise.resolve(what));
     const calls: string[] = [];
     const client = {
-      briefly: () => client,
+      metadataOnly: () => client,
       create: ({ kind }: { readonly kind: string }) => (calls.push(`create ${kind}`), answer(onCreate)),
       get: ({ kind }: { readonly kind: string }) => (calls.push(`get ${kind}`), answer(onGet)),
     };

@@ -34,7 +34,7 @@ function world(t: TestContext, renewTime?: string) {
       if (renewTime === undefined) throw new ApiError(404, 'NotFound', 'not found');
       return { spec: { renewTime } };
     },
-    briefly: () => ({ apply: async (_type: unknown, lease: SourceLease) => {
+    metadataOnly: () => ({ apply: async (_type: unknown, lease: SourceLease) => {
       writes.push([lease.metadata.name ?? '', lease.spec.renewTime]);
       if (answers.write !== undefined) throw answers.write;
     } }),
@@ -47,7 +47,7 @@ function world(t: TestContext, renewTime?: string) {
       find: () => ({ chaperon: { confirmBefore: 60_000 } }),
       client: {
         transport: { clock: { earliest: (at: number) => at, latest: (at: number) => at } },
-        urgent: () => clientOf(key),
+        withoutRateLimit: () => clientOf(key),
       },
     },
   }) as unknown as TargetCluster;

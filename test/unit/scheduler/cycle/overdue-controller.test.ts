@@ -41,7 +41,7 @@ function aWorld(t: TestContext, delay: Delay | (() => Delay) = NO_DELAY, isReady
     return Promise.resolve({});
   };
   const source = {
-    urgent: () => source, briefly: () => source,
+    withoutRateLimit: () => source, metadataOnly: () => source,
     patch: (_type: unknown, { subresource }: { readonly subresource: string }, { patch }: { readonly patch: Pod }) =>
       done(`${subresource}: ${patch.status?.conditions?.[0]?.reason}`),
     delete: (_type: unknown, _at: unknown, { preconditions }: { readonly preconditions: { readonly uid: string } }) =>

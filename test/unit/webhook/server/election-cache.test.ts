@@ -12,7 +12,7 @@ const logger = pino({ level: 'silent' });
 function clientOf(answer: () => Promise<object>) {
   const asked: unknown[] = [];
   const client = {
-    urgent: (ms: number) => ({
+    withoutRateLimit: (ms: number) => ({
       get: (_type: unknown, at: object, signal?: AbortSignal) => {
         asked.push({ ms, ...at, isAborted: signal?.aborted ?? false });
         return answer();
