@@ -9,7 +9,7 @@ import { WIREGUARD_PORT } from '../../model/network/pod-plane.ts';
 import { environment } from '../../process/config.ts';
 import { AppError } from '../../process/errors.ts';
 import { serveHealth } from '../../process/health-server.ts';
-import { ownIncarnation } from '../../process/incarnation.ts';
+import { ownInstanceId } from '../../process/instance-id.ts';
 import { runService, untilStopped } from '../../process/lifecycle.ts';
 import { createLogger, type LogLevel } from '../../process/logger.ts';
 import { ensureWireguard } from '../../pod-plane/wireguard/wireguard-program.ts';
@@ -74,7 +74,7 @@ async function runNode(flags: GatewayNodeFlags, asked: AbortSignal): Promise<voi
     shutdown.add({ name: 'connections', stop: () => client.transport.close() });
     const { namespace, nodeName: node, listenPort, mtu: underlayMtu } = flags;
     const plane = startPodPlaneNode(
-      { client, namespace, node, program, listenPort, addresses, underlayMtu, incarnation: ownIncarnation(), logger },
+      { client, namespace, node, program, listenPort, addresses, underlayMtu, instanceId: ownInstanceId(), logger },
       signal,
     );
     shutdown.add({ name: 'pod plane', stop: () => plane.ended });

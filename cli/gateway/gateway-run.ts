@@ -12,7 +12,7 @@ import { openCluster, userAgent, type OpenCluster } from '../../kubernetes/clien
 import { API_SERVER_SERVICE } from '../../model/network/gateway-names.ts';
 import { AppError } from '../../process/errors.ts';
 import { serveHealth } from '../../process/health-server.ts';
-import { ownIncarnation } from '../../process/incarnation.ts';
+import { ownInstanceId } from '../../process/instance-id.ts';
 import { runService, untilStopped } from '../../process/lifecycle.ts';
 import { createLogger, type LogLevel } from '../../process/logger.ts';
 import { collect, healthPortOption, logLevelOption, wholeNumber } from '../clusters/run-flags.ts';
@@ -96,7 +96,7 @@ async function runGateway(flags: GatewayRunFlags, asked: AbortSignal): Promise<v
     const gateway = await startGateway(
       {
         client: cluster.client, namespace: flags.namespace,
-        name: flags.name, identity: ownIncarnation(), services: allowedServices(flags.service, cluster),
+        name: flags.name, identity: ownInstanceId(), services: allowedServices(flags.service, cluster),
         listen: flags.listen === 'none' ? undefined : requireAddress('--listen')(flags.listen), connect: flags.connect,
         imports: flags.importAddress === undefined
           ? undefined

@@ -7,7 +7,7 @@ import { LeaderElection } from '../../kubernetes/lease/leader-election.ts';
 import { LEASE_TIMINGS, QUICK_LEASE_TIMINGS, type LeaseTimings } from '../../kubernetes/lease/lease-record.ts';
 import { LeaseDuration } from '../../kubernetes/lease/lease-duration.ts';
 import { AppError } from '../../process/errors.ts';
-import { ownIncarnation } from '../../process/incarnation.ts';
+import { ownInstanceId } from '../../process/instance-id.ts';
 
 /** Dependencies of a campaign. */
 export interface Campaign {
@@ -69,7 +69,7 @@ export function leaseTimings(acting: readonly string[], takesPods: boolean): Lea
  */
 export function campaign({ client, namespace, components, timings, logger, onLeadershipLost }: Campaign): Leadership {
   const stopped = new AbortController();
-  const identity = ownIncarnation();
+  const identity = ownInstanceId();
   const pace = new LeaseDuration(timings);
   const elections: LeaderElection[] = [];
   for (const component of components.toSorted()) {

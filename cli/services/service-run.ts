@@ -6,7 +6,7 @@ import { DNS_PORT } from '../../manifests/objects/service-discovery.ts';
 import { startServiceDiscovery } from '../../service-discovery/main.ts';
 import { AppError } from '../../process/errors.ts';
 import { serveHealth } from '../../process/health-server.ts';
-import { ownIncarnation } from '../../process/incarnation.ts';
+import { ownInstanceId } from '../../process/instance-id.ts';
 import { runService } from '../../process/lifecycle.ts';
 import { createLogger, type LogLevel } from '../../process/logger.ts';
 import { healthPortOption, logLevelOption } from '../clusters/run-flags.ts';
@@ -55,7 +55,7 @@ async function run(
   await runService(asked, async ({ signal, shutdown }) => {
     const discovery = await startServiceDiscovery(
       {
-        client, installNamespace: namespace, identity: ownIncarnation(), dns: listen, exportsFollowed: exportFollowed,
+        client, installNamespace: namespace, identity: ownInstanceId(), dns: listen, exportsFollowed: exportFollowed,
         logger,
       },
       signal,

@@ -4,7 +4,7 @@
 // preconditions.
 import type { Logger } from 'pino';
 import type { Lease } from '../../api/objects/core.ts';
-import { isGone } from '../../process/incarnation.ts';
+import { isInstanceGone } from '../../process/instance-id.ts';
 import { messageOf } from '../../process/errors.ts';
 import { leaseMetric } from '../../process/metrics.ts';
 import { forwardAbort } from '../flow/abort.ts';
@@ -24,7 +24,7 @@ export interface ElectionOptions {
   readonly client: ClusterClient;
   readonly namespace: string;
   readonly name: string;
-  /** Holder identity of this run of this process; unique among replicas. From `ownIncarnation`. */
+  /** Holder identity of this run of this process; unique among replicas. From `ownInstanceId`. */
   readonly identity: string;
   /** Labels of the Lease. */
   readonly labels?: Readonly<Record<string, string>>;
@@ -72,7 +72,7 @@ export class LeaderElection implements Fence {
 
   constructor(options: ElectionOptions) {
     this.name = options.name;
-    this.#options = { timings: LEASE_TIMINGS, clocks: CLOCKS, isHolderGone: isGone, ...options };
+    this.#options = { timings: LEASE_TIMINGS, clocks: CLOCKS, isHolderGone: isInstanceGone, ...options };
     leaseMetric(options.name, () => this.holds());
     this.#pace = options.pace ?? new LeaseDuration(this.#options.timings);
     this.#calls = new LeaseCalls(this.#options);

@@ -36,13 +36,13 @@ export class LeaseCalls {
   create(asked: RequestedLease, timeoutMs: number, signal: AbortSignal): Promise<Lease | undefined> {
     const { client, namespace, name, labels } = this.#options;
     const made: Lease = { metadata: { namespace, name, ...(labels && { labels }) }, spec: this.#spec(asked, 0, true) };
-    return client.urgent(timeoutMs).create(LEASES, made, signal).catch(unless(isAlreadyExists));
+    return client.withoutRateLimit(timeoutMs).create(LEASES, made, signal).catch(unless(isAlreadyExists));
   }
 
   /** Undefined when it does not exist. */
   read(timeoutMs: number, signal: AbortSignal): Promise<Lease | undefined> {
     const { client, namespace, name } = this.#options;
-    return client.urgent(timeoutMs).get(LEASES, { namespace, name }, signal).catch(unless(isNotFound));
+    return client.withoutRateLimit(timeoutMs).get(LEASES, { namespace, name }, signal).catch(unless(isNotFound));
   }
 
   /** Takes or renews this version of the Lease. Undefined when it has changed or is gone. */
@@ -72,7 +72,7 @@ export class LeaseCalls {
 
   #change(resourceVersion: string, spec: Spec, timeoutMs: number, signal: AbortSignal): Promise<Lease | undefined> {
     const { client, namespace, name } = this.#options;
-    return client.urgent(timeoutMs)
+    return client.withoutRateLimit(timeoutMs)
       .patch(
         LEASES, { namespace, name }, { patchType: 'merge', patch: { metadata: { resourceVersion }, spec } }, signal,
       )

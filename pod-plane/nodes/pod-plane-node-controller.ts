@@ -7,7 +7,7 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { delay } from '../../kubernetes/flow/backoff.ts';
 import { LeaderElection } from '../../kubernetes/lease/leader-election.ts';
 import type { LeaseTimings } from '../../kubernetes/lease/lease-record.ts';
-import { isGone } from '../../process/incarnation.ts';
+import { isInstanceGone } from '../../process/instance-id.ts';
 import { version } from '../../process/version.ts';
 import { keepGatewayObject } from '../../gateway/status/gateway-object-controller.ts';
 import { leaseIdentity, readLeaseIdentity } from '../plan/plane-nodes.ts';
@@ -23,7 +23,7 @@ export interface PodPlaneNodeOptions extends Pick<
   'client' | 'namespace' | 'node' | 'program' | 'listenPort' | 'addresses' | 'underlayMtu' | 'startDriver'
 > {
   /** Holder identity for the Lease. */
-  readonly incarnation: string;
+  readonly instanceId: string;
   readonly makeAgent?: () => RouteAgent;
   readonly timings?: LeaseTimings;
   readonly logger: Logger;
@@ -48,10 +48,10 @@ const INTERVAL_MS = 500;
 
 /** Starts it. When `signal` is aborted, the tunnel is removed first and then the Lease is released. */
 export function startPodPlaneNode(options: PodPlaneNodeOptions, signal: AbortSignal): PodPlaneNode {
-  const { client, namespace, node, incarnation, timings = POD_PLANE_TIMINGS, logger: root } = options;
+  const { client, namespace, node, instanceId, timings = POD_PLANE_TIMINGS, logger: root } = options;
   const logger = root.child({ component: 'pod-plane', node });
-  const identity = leaseIdentity(node, incarnation);
-  const isHolderGone = (holder: string) => isGone(readLeaseIdentity(holder).incarnation);
+  const identity = leaseIdentity(node, instanceId);
+  const isHolderGone = (holder: string) => isInstanceGone(readLeaseIdentity(holder).instanceId);
   const election =
     new LeaderElection({ client, namespace, name: POD_PLANE_LEASE, identity, timings, isHolderGone, logger });
   const { makeAgent = () => new RouteAgent(LINK_NAMES, logger) } = options;

@@ -60,12 +60,12 @@ export function workersOf(nodes: readonly PlaneNode[], gateway: string): readonl
 }
 
 /** The holder identity of the Lease starts with the node's name. */
-export function leaseIdentity(node: string, incarnation: string): string {
-  return `${node}/${incarnation}`;
+export function leaseIdentity(node: string, instanceId: string): string {
+  return `${node}/${instanceId}`;
 }
 
 /** The node and process named by a holder identity. */
-export function readLeaseIdentity(identity: string): { readonly node: string; readonly incarnation: string } {
+export function readLeaseIdentity(identity: string): { readonly node: string; readonly instanceId: string } {
   const at = identity.indexOf('/');
-  return { node: identity.slice(0, Math.max(0, at)), incarnation: identity.slice(at + 1) };
+  return { node: identity.slice(0, Math.max(0, at)), instanceId: identity.slice(at + 1) };
 }

@@ -64,8 +64,8 @@ describe('what a node knows of its pod plane', () => {
   });
 
   for (const [what, holder, name] of [
-    ['the holder of the Lease', 'one/incarnation', 'one'], ['none without a holder', '', undefined],
-    ['none that is no node', 'gone/incarnation', undefined], ['none of another form', 'one', undefined],
+    ['the holder of the Lease', 'one/instanceId', 'one'], ['none without a holder', '', undefined],
+    ['none that is no node', 'gone/instanceId', undefined], ['none of another form', 'one', undefined],
   ] as const) it(`is the gateway: ${what}`, async () => {
     cluster.put(NODES, node('one', ['10.0.0.1']));
     cluster.put(LEASES, lease(holder));

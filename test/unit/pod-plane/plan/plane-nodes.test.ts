@@ -99,12 +99,12 @@ describe('nodes behind the gateway', () => {
 describe('the holder of the lease', () => {
   it('names its node and its run, whatever they are called', () => {
     fc.assert(
-      fc.property(fc.stringMatching(/^[a-z0-9.-]{1,20}$/), fc.string(), (name, incarnation) => assert.deepEqual(
-        readLeaseIdentity(leaseIdentity(name, incarnation)), { node: name, incarnation },
+      fc.property(fc.stringMatching(/^[a-z0-9.-]{1,20}$/), fc.string(), (name, instanceId) => assert.deepEqual(
+        readLeaseIdentity(leaseIdentity(name, instanceId)), { node: name, instanceId },
       )),
     );
   });
   it(
-    'is on no node when nobody holds it', () => assert.deepEqual(readLeaseIdentity(''), { node: '', incarnation: '' }),
+    'is on no node when nobody holds it', () => assert.deepEqual(readLeaseIdentity(''), { node: '', instanceId: '' }),
   );
 });

@@ -1,4 +1,4 @@
-// A name for this run of the process, from which a later run on the same machine knows that it has ended: a restarted
+// An ID for this run of the process, from which a later run on the same machine knows that it has ended: a restarted
 // process need not wait for the Lease of its predecessor to expire.
 import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
@@ -29,18 +29,18 @@ function startTime(pid: number | 'self'): string | undefined {
 }
 
 /** `HOST_SPACE-PID-START`, or `HOST_RANDOM` where the system does not report these. Unique to each process. */
-export function ownIncarnation(): string {
+export function ownInstanceId(): string {
   const [space, start] = [pidSpace(), startTime('self')];
   if (space === undefined || start === undefined) return `${hostname()}_${randomBytes(8).toString('hex')}`;
   return `${hostname()}_${space}-${process.pid}-${start}`;
 }
 
 /**
- * Whether the process of that name has certainly ended. One on another machine, or one that cannot be checked, counts
+ * Whether the process of that ID has certainly ended. One on another machine, or one that cannot be checked, counts
  * as running.
  */
-export function isGone(incarnation: string): boolean {
-  const match = /_([0-9a-f]{12})-(\d+)-(\d+)$/.exec(incarnation);
+export function isInstanceGone(instanceId: string): boolean {
+  const match = /_([0-9a-f]{12})-(\d+)-(\d+)$/.exec(instanceId);
   if (match === null || match[1] !== pidSpace()) return false;
   return startTime(Number(match[2])) !== match[3];
 }
