@@ -16,7 +16,7 @@ import {
 import {
   clusterRole, clusterRoleBinding, onlyNamed, role, roleBinding, rule, serviceAccount, type PolicyRule, type RoleObject,
 } from '../../model/access/rbac-objects.ts';
-import { CONFINED_RULE } from '../../model/access/confinement-rules.ts';
+import { SOURCE_MARKER_RULE } from '../../model/access/confinement-rules.ts';
 import { POD_MODE_RULES, STREAM_RULES } from '../../model/access/pod-mode-rules.ts';
 import { CLUSTER_NAMESPACE, NODE_LEASE_NAMESPACE } from '../../model/access/system-namespaces.ts';
 import {
@@ -33,9 +33,12 @@ import { sourcePolicies } from '../policies/source-policy.ts';
 
 const READ = ['get', 'list', 'watch'];
 
-/** Of a source where its pods may run; also of `admiralty-source`: see {@link admiraltyRoles}. */
+/**
+ * Of a source where its pods may run; also of `admiralty-source`: see {@link admiraltyRoles}. The first rule grants
+ * nothing: it lets the admission policies recognize a source.
+ */
 const SOURCE_RULES: readonly PolicyRule[] = [
-  CONFINED_RULE,
+  SOURCE_MARKER_RULE,
   rule(ADMIRALTY_GROUP, ['podchaperons'], [...READ, 'create', 'update', 'patch', 'delete', 'deletecollection']),
   // its heartbeat, where its pods may be moved
   rule(ISTHMUS_GROUP, ['sourceleases'], ['get', 'create', 'patch', 'delete']),
@@ -53,7 +56,7 @@ const SOURCE_RULES: readonly PolicyRule[] = [
 
 /** In namespaces where its pods may not run, or no longer: it cleans up what it left there, and creates nothing. */
 const SOURCE_ELSEWHERE_RULES: readonly PolicyRule[] = [
-  CONFINED_RULE,
+  SOURCE_MARKER_RULE,
   rule(ADMIRALTY_GROUP, ['podchaperons'], [...READ, 'patch', 'delete', 'deletecollection']),
   rule(ISTHMUS_GROUP, ['sourceleases'], ['get', 'delete']),
   rule('', ['pods'], READ),
@@ -80,8 +83,8 @@ const PROFILE_WRITER_RULES: readonly PolicyRule[] = [
 const TARGET_ROLES: readonly RoleObject[] = [
   clusterRole(SOURCE_ROLE, SOURCE_RULES),
   clusterRole(SOURCE_ELSEWHERE_ROLE, SOURCE_ELSEWHERE_RULES),
-  clusterRole(SOURCE_STREAMS_ROLE, [CONFINED_RULE, ...STREAM_RULES]),
-  clusterRole(SOURCE_POD_MODE_ROLE, [CONFINED_RULE, ...POD_MODE_RULES]),
+  clusterRole(SOURCE_STREAMS_ROLE, [SOURCE_MARKER_RULE, ...STREAM_RULES]),
+  clusterRole(SOURCE_POD_MODE_ROLE, [SOURCE_MARKER_RULE, ...POD_MODE_RULES]),
   clusterRole(CLUSTER_SUMMARY_VIEWER_ROLE, CLUSTER_SUMMARY_VIEWER_RULES),
   clusterRole(COPIED_SECRET_READER_ROLE, [rule('', ['secrets'], ['list', 'watch'])]),
   clusterRole(TOKEN_REQUESTER_ROLE, [rule('', ['serviceaccounts/token'], ['create'])]),

@@ -22,7 +22,7 @@ export const MAX_OWN_TOKEN_SECONDS = 24 * 60 * 60;
  * The rule that identifies a role as a source's, in each of them. It grants nothing: it makes the policy limit whoever
  * has it.
  */
-export const CONFINED_RULE: PolicyRule = rule(ISTHMUS_GROUP, [SOURCE_IDENTITIES], [CONFINED_VERB]);
+export const SOURCE_MARKER_RULE: PolicyRule = rule(ISTHMUS_GROUP, [SOURCE_IDENTITIES], [CONFINED_VERB]);
 
 /** The cluster whose objects an identity may write; any, if the cluster is not known. */
 export function ownerRule(clusterId: string | undefined): PolicyRule {
