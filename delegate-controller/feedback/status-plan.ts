@@ -64,7 +64,7 @@ export function planStatus(
   const digest = digestOf(status);
   if (isAwaited(proxy, digest, mirrored)) return undefined;
   const merged = delegate
-    && toAnnotationPatch(proxy.annotations ?? {}, proxy.takenAnnotations, delegate.annotations);
+    && toAnnotationPatch(proxy.annotations ?? {}, proxy.copiedAnnotations, delegate.annotations);
   if (merged === undefined && isShown(proxy, digest, mirrored)) return undefined;
   // Conditions are written as a list, and an annotation may be new: concurrent changes of the source must not be lost,
   // nor may a late write revert a terminal status.

@@ -8,7 +8,7 @@ import {
   CANDIDATE_SCHEDULER, DELEGATE_FINALIZER, ADMIRALTY_PREFIX, PROXY_SCHEDULER, SOURCE_MANIFEST_ANNOTATION,
 } from '../../api/objects/keys.ts';
 import { knownShapeErrors } from '../pod/constraint-shapes.ts';
-import { takenKeys } from './mergeable-annotations.ts';
+import { copiedAnnotationKeys } from './mergeable-annotations.ts';
 import { userAnnotations } from '../pod/pod-annotations.ts';
 import { isRecord, parsedJson } from '../objects/json-values.ts';
 import { withOwnAtOptOuts, ownAtOptOuts } from './sidecar-opt-outs.ts';
@@ -79,7 +79,7 @@ export function restoreSourcePod({ metadata, spec, ...rest }: Pod): RestoredPod 
   const ofOthers = finalizers?.filter((finalizer) => finalizer !== DELEGATE_FINALIZER) ?? [];
   // Before the bind nothing came from a node or a delegate, whatever a user writes: no annotation that a policy
   // requires may be dropped.
-  const [ofNode, ofDelegate] = spec.nodeName === undefined ? [[], []] : [LABELS_OF_NODES, takenKeys(metadata) ?? []];
+  const [ofNode, ofDelegate] = spec.nodeName === undefined ? [[], []] : [LABELS_OF_NODES, copiedAnnotationKeys(metadata) ?? []];
   const own = without(userAnnotations(annotations), ofDelegate);
   return {
     kind: 'restored',

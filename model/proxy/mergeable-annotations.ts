@@ -13,12 +13,12 @@ const interned = new Map<string, StringMap>();
  * texts are untrusted.
  */
 const MAX_VALUE = 4_096;
-const MAX_TAKEN = 32;
+const MAX_COPIED = 32;
 /**
  * Maximum number of characters of all copied annotations: with the user's own they must stay below the API server's
  * limit of 256 KiB.
  */
-const MAX_TAKEN_CHARACTERS = 16_384;
+const MAX_COPIED_CHARACTERS = 16_384;
 /** Longer maps are not interned: a target could exhaust the memory with them. */
 const MAX_INTERNED_CHARACTERS = 4_096;
 
@@ -28,7 +28,7 @@ const MAX_INTERNED_CHARACTERS = 4_096;
  */
 export function mergeableAnnotations({ annotations = {} }: ObjectMeta): StringMap {
   const mergeable = Object.fromEntries(
-    Object.entries(annotations).filter(([key]) => mayBeTaken(key)).map(
+    Object.entries(annotations).filter(([key]) => mayBeCopied(key)).map(
       ([key, value]) => [key, value.length > MAX_VALUE ? longOf(value) : value],
     ),
   );
@@ -48,7 +48,7 @@ function longOf(value: string): string {
 }
 
 /** Keys that {@link toAnnotationPatch} copied before. */
-export function takenKeys({ annotations = {} }: ObjectMeta): readonly string[] | undefined {
+export function copiedAnnotationKeys({ annotations = {} }: ObjectMeta): readonly string[] | undefined {
   const keys = parsedJson(annotations[DELEGATE_ANNOTATIONS_ANNOTATION] ?? '');
   return Array.isArray(keys) && keys.every((key) => typeof key === 'string') ? keys : undefined;
 }
@@ -76,7 +76,7 @@ const KEY =
 const LONGEST_KEY = 317;
 
 /** Whether nothing in the source acts on a key. */
-function mayBeTaken(key: string): boolean {
+function mayBeCopied(key: string): boolean {
   if (key === '__proto__' || key.length > LONGEST_KEY || !KEY.test(key)) return false;
   const slash = key.indexOf('/');
   return slash === -1 || !isActedOn(key.slice(0, slash));
@@ -93,20 +93,20 @@ function isActedOn(domain: string): boolean {
  * on the proxy by the user or another controller always stay; copied ones follow the delegate and are removed with it.
  */
 export function toAnnotationPatch(
-  proxy: StringMap, taken: readonly string[] = [], delegate: StringMap,
+  proxy: StringMap, copied: readonly string[] = [], delegate: StringMap,
 ): Readonly<Record<string, string | null>> | undefined {
   const wanted = Object.entries(delegate)
     .filter(
       ([key, value]) =>
-        (taken.includes(key) || !Object.hasOwn(proxy, key)) && mayBeTaken(key) && !value.startsWith(LONG),
+        (copied.includes(key) || !Object.hasOwn(proxy, key)) && mayBeCopied(key) && !value.startsWith(LONG),
     )
-    .slice(0, MAX_TAKEN)
-    .filter(withinRoom(MAX_TAKEN_CHARACTERS));
+    .slice(0, MAX_COPIED)
+    .filter(withinRoom(MAX_COPIED_CHARACTERS));
   const keys = wanted.map(([key]) => key);
   const patch: Record<string, string | null> = {};
-  for (const key of taken) if (Object.hasOwn(proxy, key) && !keys.includes(key)) patch[key] = null;
+  for (const key of copied) if (Object.hasOwn(proxy, key) && !keys.includes(key)) patch[key] = null;
   for (const [key, value] of wanted) if (proxy[key] !== value) patch[key] = value;
-  if (Object.keys(patch).length === 0 && keys.length === taken.length) return undefined;
+  if (Object.keys(patch).length === 0 && keys.length === copied.length) return undefined;
   return { ...patch, [DELEGATE_ANNOTATIONS_ANNOTATION]: keys.length === 0 ? null : JSON.stringify(keys) };
 }
 

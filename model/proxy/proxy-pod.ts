@@ -8,7 +8,7 @@ import { hasAdmissionRecord, restoreSourcePod, type RestoredPod } from './admiss
 import { findCondition } from '../objects/conditions.ts';
 import { controllerOf, isBound, isGated, isProxyPod, isTerminating, objectKey } from '../pod/pod.ts';
 import { failoverGraceSecondsOf } from '../pod/source-lease.ts';
-import { mergeableAnnotations, takenKeys } from './mergeable-annotations.ts';
+import { mergeableAnnotations, copiedAnnotationKeys } from './mergeable-annotations.ts';
 import { gatesOf, specChangesOf, specDigests, type Gates, type LiveChanges } from '../pod/live-changes.ts';
 import { placedAwayFrom } from './placed-away.ts';
 import { podGroupOf, type PodGroup } from '../pod/pod-group.ts';
@@ -94,7 +94,7 @@ export interface ProxyPod {
   /** Annotations that are not ours; only after the bind. */
   readonly annotations?: StringMap;
   /** Keys of those that were copied from the delegate. */
-  readonly takenAnnotations?: readonly string[];
+  readonly copiedAnnotations?: readonly string[];
   /** Digest of the mirrored status; only after the bind; see {@link digestOf}. */
   readonly statusDigest?: string;
 }
@@ -153,10 +153,10 @@ function gateTypesOf({ spec: { readinessGates = [] } }: Pod): readonly string[] 
 function boundFields(pod: Pod, shared: SharedValues): Pick<
   ProxyPod,
   'nodeName' | 'statusDigest' | 'containers' | 'ownConditions' | 'changes' | 'gates' | 'gateTypes'
-    | 'failoverGraceSeconds' | 'awayFrom' | 'isAdmiraltys' | 'adoptedDelegate' | 'annotations' | 'takenAnnotations'
+    | 'failoverGraceSeconds' | 'awayFrom' | 'isAdmiraltys' | 'adoptedDelegate' | 'annotations' | 'copiedAnnotations'
 > {
   const { metadata, spec, status } = pod;
-  const [changes, gates, takenAnnotations] = [specChangesOf(pod), gatesOf(pod), takenKeys(metadata)];
+  const [changes, gates, copiedAnnotations] = [specChangesOf(pod), gatesOf(pod), copiedAnnotationKeys(metadata)];
   const { containers, initContainers = [], ephemeralContainers = [], nodeName = '' } = spec;
   const ownConditions = sourceConditions(status?.conditions);
   const [failoverGraceSeconds, awayFrom] = [failoverGraceSecondsOf(metadata), placedAwayFrom(metadata)];
@@ -171,7 +171,7 @@ function boundFields(pod: Pod, shared: SharedValues): Pick<
     ...(awayFrom !== undefined && { awayFrom }),
     ...originOf(metadata),
     annotations: shared.value(mergeableAnnotations(metadata)),
-    ...(takenAnnotations !== undefined && { takenAnnotations }),
+    ...(copiedAnnotations !== undefined && { copiedAnnotations }),
   };
 }
 

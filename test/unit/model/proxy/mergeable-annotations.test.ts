@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { StringMap } from '../../../../api/objects/core.ts';
 import { DELEGATE_ANNOTATIONS_ANNOTATION, ELECT_ANNOTATION } from '../../../../api/objects/keys.ts';
-import { mergeableAnnotations, takenKeys, toAnnotationPatch } from '../../../../model/proxy/mergeable-annotations.ts';
+import { mergeableAnnotations, copiedAnnotationKeys, toAnnotationPatch } from '../../../../model/proxy/mergeable-annotations.ts';
 import { afterMergePatch } from '../../../support/builders.ts';
 
 describe('mergeableAnnotations', () => {
@@ -53,14 +53,14 @@ describe('annotations that something in the source acts on', () => {
   });
 });
 
-describe('takenKeys', () => {
+describe('copiedAnnotationKeys', () => {
   const cases: Record<string, readonly [text: string | undefined, keys: readonly string[] | undefined]> = {
     'nothing': [undefined, undefined], 'keys': ['["a","b"]', ['a', 'b']],
     'no JSON': ['x', undefined], 'no list': ['{}', undefined], 'no texts': ['[1]', undefined],
   };
   for (const [what, [text, keys]] of Object.entries(cases)) {
     it(`reads ${what}`, () => assert.deepEqual(
-      takenKeys({ annotations: text === undefined ? {} : { [DELEGATE_ANNOTATIONS_ANNOTATION]: text } }), keys,
+      copiedAnnotationKeys({ annotations: text === undefined ? {} : { [DELEGATE_ANNOTATIONS_ANNOTATION]: text } }), keys,
     ));
   }
 });
@@ -86,7 +86,7 @@ describe('toAnnotationPatch', () => {
       const patch = toAnnotationPatch(proxy, [], delegate);
       const after = afterMergePatch(proxy, patch ?? {}) as StringMap;
       for (const [key, value] of Object.entries(proxy)) assert.equal(after[key], value);
-      assert.equal(toAnnotationPatch(after, takenKeys({ annotations: after }), delegate), undefined);
+      assert.equal(toAnnotationPatch(after, copiedAnnotationKeys({ annotations: after }), delegate), undefined);
     }));
   });
 });
