@@ -3,7 +3,7 @@
 // only evaluates the targets that changed since the last decision of its class. The results equal those of {@link
 // schedulePod}, and tests verify that.
 import type { ChangeLog } from './change-log.ts';
-import { concerns, FILTERS, PER_POD, prepareFilters, type PreparedFilter } from '../decision/filters.ts';
+import { concerns, FILTERS, UNCACHED_FILTERS, prepareFilters, type PreparedFilter } from '../decision/filters.ts';
 import { comparesTargets } from '../decision/per-target.ts';
 import { placementKey } from './placement-key.ts';
 import { RankTree } from './rank-tree.ts';
@@ -27,7 +27,7 @@ const NOT_CONCERNED = -2;
 const HAS_ROOM_NOW = 2;
 
 /** Filters that run for every pod, with their positions in the chain. */
-const POD_FILTERS = FILTERS.flatMap((filter, position) => (PER_POD.has(filter.name) ? [{ filter, position }] : []));
+const POD_FILTERS = FILTERS.flatMap((filter, position) => (UNCACHED_FILTERS.has(filter.name) ? [{ filter, position }] : []));
 
 interface ClassRejection extends Rejection {
   /** Position of the filter in the chain. */
@@ -207,7 +207,7 @@ class PodClass {
   }
 
   #classRejection(pod: PodToSchedule, target: TargetSnapshot): ClassRejection | undefined {
-    this.#filters ??= prepareFilters(pod, []).filter(({ name }) => !PER_POD.has(name))
+    this.#filters ??= prepareFilters(pod, []).filter(({ name }) => !UNCACHED_FILTERS.has(name))
       .map((filter) => ({ ...filter, position: FILTERS.findIndex(({ name }) => name === filter.name) }));
     for (const { check, position } of this.#filters) {
       const rejection = check(target);

@@ -63,7 +63,7 @@ export function prepareFilters(pod: PodToSchedule, targets: readonly TargetSnaps
  * Filters whose result differs between pods of one class (those with equal placement inputs: see EquivalenceCache); all
  * other results are cached until the target changes.
  */
-export const PER_POD: ReadonlySet<string> = new Set(['NotRejected']);
+export const UNCACHED_FILTERS: ReadonlySet<string> = new Set(['NotRejected']);
 
 /** Whether a target serves pods of this namespace: a Target serves only its own namespace. */
 export function concerns(target: TargetSnapshot, namespace: string): boolean {
