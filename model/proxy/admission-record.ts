@@ -79,7 +79,8 @@ export function restoreSourcePod({ metadata, spec, ...rest }: Pod): RestoredPod 
   const ofOthers = finalizers?.filter((finalizer) => finalizer !== DELEGATE_FINALIZER) ?? [];
   // Before the bind nothing came from a node or a delegate, whatever a user writes: no annotation that a policy
   // requires may be dropped.
-  const [ofNode, ofDelegate] = spec.nodeName === undefined ? [[], []] : [LABELS_OF_NODES, copiedAnnotationKeys(metadata) ?? []];
+  const [ofNode, ofDelegate] =
+    spec.nodeName === undefined ? [[], []] : [LABELS_OF_NODES, copiedAnnotationKeys(metadata) ?? []];
   const own = without(userAnnotations(annotations), ofDelegate);
   return {
     kind: 'restored',

@@ -27,7 +27,9 @@ const NOT_CONCERNED = -2;
 const HAS_ROOM_NOW = 2;
 
 /** Filters that run for every pod, with their positions in the chain. */
-const POD_FILTERS = FILTERS.flatMap((filter, position) => (UNCACHED_FILTERS.has(filter.name) ? [{ filter, position }] : []));
+const POD_FILTERS = FILTERS.flatMap(
+  (filter, position) => (UNCACHED_FILTERS.has(filter.name) ? [{ filter, position }] : []),
+);
 
 interface ClassRejection extends Rejection {
   /** Position of the filter in the chain. */

@@ -3,7 +3,9 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { StringMap } from '../../../../api/objects/core.ts';
 import { DELEGATE_ANNOTATIONS_ANNOTATION, ELECT_ANNOTATION } from '../../../../api/objects/keys.ts';
-import { mergeableAnnotations, copiedAnnotationKeys, toAnnotationPatch } from '../../../../model/proxy/mergeable-annotations.ts';
+import {
+  copiedAnnotationKeys, mergeableAnnotations, toAnnotationPatch,
+} from '../../../../model/proxy/mergeable-annotations.ts';
 import { afterMergePatch } from '../../../support/builders.ts';
 
 describe('mergeableAnnotations', () => {
