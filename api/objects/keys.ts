@@ -100,7 +100,7 @@ export const TARGET_ANNOTATION = `${ADMIRALTY_PREFIX}target`;
 export const SPEC_AT_BIND_ANNOTATION = `${ADMIRALTY_PREFIX}spec-at-bind`;
 /** Annotation on PodChaperons, set by the feedback controller, and on delegate pods, set by their creator: the user's
  * changes of the running pod, as JSON. */
-export const CARRIED_CHANGES_ANNOTATION = `${ADMIRALTY_PREFIX}carried-changes`;
+export const SENT_CHANGES_ANNOTATION = `${ADMIRALTY_PREFIX}carried-changes`;
 /** Annotation on a bound proxy pod, set and read by the feedback controller: keys of the annotations copied from the
  * delegate, as JSON. */
 export const DELEGATE_ANNOTATIONS_ANNOTATION = `${ADMIRALTY_PREFIX}delegate-annotations`;

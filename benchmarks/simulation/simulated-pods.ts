@@ -93,7 +93,7 @@ function shown(proxy: Pod, chaperon: PodChaperon, delegate: Pod): StoredObject {
   const step = planFeedback(
     record, { kind: 'known', chaperon: toChaperonRecord(chaperon), delegate: toDelegatePodRecord(delegate) },
   );
-  if (step.kind !== 'mirror') return stored;
+  if (step.kind !== 'copy-status') return stored;
   const written = step.plan.flatMap((command) => (command.kind === 'patch' ? [command.patch] : []));
   return written.reduce<StoredObject>((object, patch) => patched(object, patch, false), stored);
 }

@@ -2,7 +2,7 @@
 import type { Logger } from 'pino';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import type { Pod } from '../../api/objects/core.ts';
-import { CARRIED_CHANGES_ANNOTATION } from '../../api/objects/keys.ts';
+import { SENT_CHANGES_ANNOTATION } from '../../api/objects/keys.ts';
 import { PODS } from '../../api/resource-types.ts';
 import { ignoreStale, isRejection } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
@@ -40,7 +40,7 @@ export async function applyChanges(
       { chaperon: objectKey(metadata), error: messageOf(error) }, 'this cluster rejects a change of the running pod',
     );
     if (pod !== undefined) events.record(changeRefused(pod, messageOf(error)));
-    const patch = { metadata: { annotations: { [CARRIED_CHANGES_ANNOTATION]: text } } };
+    const patch = { metadata: { annotations: { [SENT_CHANGES_ANNOTATION]: text } } };
     await client.patch(PODS, at, { patchType: 'merge', patch }, signal).catch(ignoreStale);
   }
 }

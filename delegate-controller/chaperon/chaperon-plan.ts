@@ -1,7 +1,7 @@
 // Decides in the target what a PodChaperon needs now. The delegate is created once, and not again after it has
 // terminated.
 import {
-  CARRIED_CHANGES_ANNOTATION, CHAPERON_FINALIZER, EXPIRED_AT_ANNOTATION, FENCED_AT_ANNOTATION, GRACE_PERIOD_ANNOTATION,
+  SENT_CHANGES_ANNOTATION, CHAPERON_FINALIZER, EXPIRED_AT_ANNOTATION, FENCED_AT_ANNOTATION, GRACE_PERIOD_ANNOTATION,
   POD_MISSING_SINCE_ANNOTATION, RUN_ONCE_FINALIZER, SOURCE_WATCHES_PODS_ANNOTATION,
 } from '../../api/objects/keys.ts';
 import type { Condition, Pod } from '../../api/objects/core.ts';
@@ -11,7 +11,7 @@ import { DELEGATE_REJECTED } from '../../model/delegate/remembered-delegate.ts';
 import { failoverGraceSecondsOf } from '../../model/pod/source-lease.ts';
 import type { Plan } from '../../model/objects/plan.ts';
 import { isTerminal } from '../../model/pod/pod.ts';
-import { digestOf, mirroredStatus, toStatusPatch } from '../../model/pod/pod-status.ts';
+import { digestOf, copiedStatus, toStatusPatch } from '../../model/pod/pod-status.ts';
 import { candidateStep } from './candidate-protocol.ts';
 import { deletionOf, patchMetadata, patchStatus, planRunOnceRemoval, versionOf } from './chaperon-writes.ts';
 import { toDelegatePod } from './make-delegate-pod.ts';
@@ -125,7 +125,7 @@ function planLiving(state: ChaperonState, delegate: TargetPod, now: number): Cha
 }
 
 function planPodChanges({ metadata }: PodChaperon, delegate: TargetPod): ChaperonStep | undefined {
-  const text = metadata.annotations?.[CARRIED_CHANGES_ANNOTATION];
+  const text = metadata.annotations?.[SENT_CHANGES_ANNOTATION];
   return text !== undefined && text !== delegate.appliedChanges
     && isLiving(delegate) ? { kind: 'apply-changes', text } : undefined;
 }
@@ -233,7 +233,7 @@ function wasThere({ chaperon: { status }, podSeen }: ChaperonState): boolean {
 }
 
 function planStatus({ chaperon, statusChangedAt }: ChaperonState, pod: TargetPod, now: number): ChaperonStep {
-  if (pod.status === undefined || pod.statusDigest === digestOf(mirroredStatus(chaperon.status ?? {}))) {
+  if (pod.status === undefined || pod.statusDigest === digestOf(copiedStatus(chaperon.status ?? {}))) {
     return { kind: 'no-change' };
   }
   const lazy = chaperon.metadata.annotations?.[SOURCE_WATCHES_PODS_ANNOTATION] !== undefined && !isTerminal(pod.phase);

@@ -24,24 +24,24 @@ const NEVER_CARRIED: readonly string[] = [
 /** The copy that a target should have of an object of the cluster `clusterId`. */
 export function toCopy(kind: FollowedKind, object: KubernetesObject, clusterId: string): KubernetesObject {
   const { namespace, name = '', uid = '', labels = {}, annotations = {} } = object.metadata;
-  const carried = { labels: foreignEntries(labels), annotations: carriedAnnotations(kind, annotations) };
+  const copied = { labels: foreignEntries(labels), annotations: copiedAnnotations(kind, annotations) };
   const metadata: ObjectMeta = {
     ...(namespace !== undefined && { namespace }),
     name,
-    labels: { ...carried.labels, [PARENT_UID_LABEL]: uid, [PARENT_CLUSTER_LABEL]: clusterId },
+    labels: { ...copied.labels, [PARENT_UID_LABEL]: uid, [PARENT_CLUSTER_LABEL]: clusterId },
     annotations: {
-      ...carried.annotations,
+      ...copied.annotations,
       ...kind.sourceAnnotations,
       ...kind.copyAnnotations,
       [PARENT_NAME_ANNOTATION]: name,
       [PARENT_NAMESPACE_ANNOTATION]: namespace ?? '',
       [FOLLOWED_KEYS_ANNOTATION]:
-        JSON.stringify({ labels: Object.keys(carried.labels), annotations: Object.keys(carried.annotations) }),
+        JSON.stringify({ labels: Object.keys(copied.labels), annotations: Object.keys(copied.annotations) }),
     },
   };
   return {
     apiVersion: apiVersionOf(kind.type), kind: kind.type.kind, metadata,
-    ...carriedFields(kind, kind.rewrite?.(object) ?? object),
+    ...copiedFieldsOf(kind, kind.rewrite?.(object) ?? object),
   };
 }
 
@@ -58,7 +58,7 @@ export function toReportedCopy(kind: FollowedKind, object: KubernetesObject, clu
   return { ...copy, metadata: { ...copy.metadata, annotations } };
 }
 
-function carriedAnnotations({ sourceAnnotations }: FollowedKind, annotations: StringMap): StringMap {
+function copiedAnnotations({ sourceAnnotations }: FollowedKind, annotations: StringMap): StringMap {
   return Object.fromEntries(Object.entries(foreignEntries(annotations)).filter(
     ([key]) => !NEVER_CARRIED.includes(key) && !Object.hasOwn(sourceAnnotations, key),
   ));
@@ -69,10 +69,10 @@ function foreignEntries(entries: StringMap): StringMap {
 }
 
 /** The fields that are copied, without those that each cluster allocates itself. */
-function carriedFields(kind: FollowedKind, object: KubernetesObject): Readonly<Record<string, unknown>> {
+function copiedFieldsOf(kind: FollowedKind, object: KubernetesObject): Readonly<Record<string, unknown>> {
   const all: Readonly<Record<string, unknown>> = { ...object };
   let fields: Record<string, unknown> = {};
-  for (const field of kind.carried) if (all[field] !== undefined) fields[field] = all[field];
+  for (const field of kind.copiedFields) if (all[field] !== undefined) fields[field] = all[field];
   for (const { path, unless } of kind.setByEachCluster) {
     if (unless === undefined || valuesAt(fields, path)[0] !== unless) fields = withoutField(fields, path);
   }
@@ -89,7 +89,7 @@ export function copyDigest(kind: FollowedKind, copy: KubernetesObject): string {
       ...keys.annotations, ...Object.keys(kind.sourceAnnotations), ...Object.keys(kind.copyAnnotations),
       FOLLOWED_KEYS_ANNOTATION,
     ]),
-    fields: carriedFields(kind, copy),
+    fields: copiedFieldsOf(kind, copy),
   });
 }
 
@@ -154,7 +154,7 @@ function nulls(keys: readonly string[]): Readonly<Record<string, null>> {
 }
 
 function fieldsPatch(kind: FollowedKind, existing: KubernetesObject, desired: KubernetesObject): object {
-  const patch = mergePatchBetween(carriedFields(kind, existing), carriedFields(kind, desired));
+  const patch = mergePatchBetween(copiedFieldsOf(kind, existing), copiedFieldsOf(kind, desired));
   return isRecord(patch) ? patch : {};
 }
 

@@ -27,7 +27,7 @@ export interface FollowedKind {
   readonly type: ResourceType;
   readonly need: Need;
   /** Top-level fields that are copied, in addition to labels and annotations. */
-  readonly carried: readonly string[];
+  readonly copiedFields: readonly string[];
   /**
    * Fields that are not copied, such as a Service's `clusterIP`: each cluster sets its own, `unless` the user set this
    * value.
@@ -75,13 +75,13 @@ const TRAFFIC = { copyAnnotations: { [IS_DELEGATE_ANNOTATION]: '' }, lingerMs: L
 
 /** All followed kinds. A kind comes after those that it refers to. */
 export const FOLLOWED_KINDS: readonly FollowedKind[] = [
-  { ...NAMED, type: CONFIG_MAPS, carried: ['data', 'binaryData', 'immutable'] },
-  { ...NAMED, type: SECRETS, carried: ['data', 'type', 'immutable'], refuse: refuseToken },
+  { ...NAMED, type: CONFIG_MAPS, copiedFields: ['data', 'binaryData', 'immutable'] },
+  { ...NAMED, type: SECRETS, copiedFields: ['data', 'type', 'immutable'], refuse: refuseToken },
   {
     ...TRAFFIC,
     type: SERVICES,
     need: { kind: 'selects', selectorOf: originalSelector },
-    carried: ['spec'],
+    copiedFields: ['spec'],
     setByEachCluster: [
       { path: fieldPath('spec.clusterIP'), unless: 'None' },
       ...['spec.clusterIPs', 'spec.ipFamilies', 'spec.healthCheckNodePort', 'spec.ports[].nodePort'].map(
@@ -99,7 +99,7 @@ export const FOLLOWED_KINDS: readonly FollowedKind[] = [
       plural: SERVICES.plural,
       paths: ['spec.rules[].http.paths[].backend.service.name', 'spec.defaultBackend.service.name'].map(fieldPath),
     },
-    carried: ['spec'],
+    copiedFields: ['spec'],
     setByEachCluster: [],
     sourceAnnotations: { [GLOBAL_ANNOTATION]: TRUE },
   },

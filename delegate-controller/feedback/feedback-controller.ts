@@ -1,4 +1,4 @@
-// Controller in the source that mirrors the state of chaperons and delegates to bound proxy pods, and propagates
+// Controller in the source that copies the state of chaperons and delegates to bound proxy pods, and propagates
 // deletes.
 import type { Logger } from 'pino';
 import type { Pod } from '../../api/objects/core.ts';
@@ -7,7 +7,7 @@ import { regardingPod } from '../../model/proxy/event-record.ts';
 import { withTrustedAddresses } from '../../model/delegate/trusted-status.ts';
 import type { Plan } from '../../model/objects/plan.ts';
 import { isTerminal } from '../../model/pod/pod.ts';
-import { digestOf, mirroredStatus } from '../../model/pod/pod-status.ts';
+import { digestOf, copiedStatus } from '../../model/pod/pod-status.ts';
 import { isLater } from '../../model/objects/resource-version.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { onAbort } from '../../kubernetes/flow/abort.ts';
@@ -31,7 +31,7 @@ import { isConfirmed } from './live-reads.ts';
 import { ReportedOutages } from './reported-outages.ts';
 import type { SourcePodPlane } from '../follow/source-pod-plane.ts';
 import { sendChanges } from './send-changes.ts';
-import { shownPhase, type Mirrored } from './status-plan.ts';
+import { shownPhase, type WrittenStatus } from './status-plan.ts';
 import { Sweep } from './sweep-controller.ts';
 import { TargetDeletions } from './target-deletions.ts';
 
@@ -91,7 +91,7 @@ class Feedback {
   /**
    * Last written status by UID of the proxy, until the cache has it; longer when the API server stored it differently.
    */
-  readonly #mirrored = new Map<string, Mirrored>();
+  readonly #lastWrites = new Map<string, WrittenStatus>();
   readonly #recent = new RecentPlans();
   readonly #deletions = new TargetDeletions({
     terminate: (object) => this.#proxyOf(object)?.terminating === true,
@@ -115,7 +115,7 @@ class Feedback {
       for (const { key } of boundTo(proxies, target.nodeName)) enqueue(key);
     };
     proxies.onChange((key, before, after) => {
-      this.#forgetMirrored(before, after);
+      this.#forgetLastWrite(before, after);
       if (before !== undefined && before.uid !== after?.uid) {
         this.#deletions.forget(targets.byNode(before.nodeName ?? '')?.session, before.uid);
       }
@@ -133,11 +133,11 @@ class Feedback {
     });
   }
 
-  #forgetMirrored(before: ProxyPod | undefined, after: ProxyPod | undefined): void {
-    if (before !== undefined && before.uid !== after?.uid) this.#mirrored.delete(before.uid);
-    const mirrored = after && this.#mirrored.get(after.uid);
-    if (after === undefined || mirrored === undefined || mirrored.kept !== mirrored.sent) return;
-    if (!isLater(mirrored.version, after.resourceVersion)) this.#mirrored.delete(after.uid);
+  #forgetLastWrite(before: ProxyPod | undefined, after: ProxyPod | undefined): void {
+    if (before !== undefined && before.uid !== after?.uid) this.#lastWrites.delete(before.uid);
+    const lastWrite = after && this.#lastWrites.get(after.uid);
+    if (after === undefined || lastWrite === undefined || lastWrite.stored !== lastWrite.sent) return;
+    if (!isLater(lastWrite.version, after.resourceVersion)) this.#lastWrites.delete(after.uid);
   }
 
   #observeSession(target: TargetCluster, session: TargetSession, enqueue: (key: string) => void): void {
@@ -163,7 +163,7 @@ class Feedback {
     const proxy = this.#options.proxies.get(key);
     if (proxy?.nodeName === undefined) return DONE; // not bound yet: the scheduler owns it
     const target = this.#options.targets.byNode(proxy.nodeName);
-    const step = planFeedback(proxy, this.#gather(proxy, target), this.#mirrored.get(proxy.uid));
+    const step = planFeedback(proxy, this.#gather(proxy, target), this.#lastWrites.get(proxy.uid));
     return this.#act(proxy, step, target?.session, signal);
   }
 
@@ -184,8 +184,8 @@ class Feedback {
           note: step.outage.message,
         });
         return DONE;
-      case 'mirror':
-        return this.#mirror(proxy, step, signal);
+      case 'copy-status':
+        return this.#copyStatus(proxy, step, signal);
       case 'delete-chaperon':
         return this.#writeOnce(client, step.plan, signal);
       case 'apply-changes':
@@ -232,11 +232,11 @@ class Feedback {
     return this.#writeOnce(source, plan, signal);
   }
 
-  async #mirror(
-    proxy: ProxyPod, { digest, plan, atLeast }: Extract<FeedbackStep, { kind: 'mirror' }>, signal: AbortSignal,
+  async #copyStatus(
+    proxy: ProxyPod, { digest, plan, atLeast }: Extract<FeedbackStep, { kind: 'copy-status' }>, signal: AbortSignal,
   ): Promise<ReconcileResult> {
     const { source, logger } = this.#options;
-    const before = shownPhase(proxy, this.#mirrored.get(proxy.uid));
+    const before = shownPhase(proxy, this.#lastWrites.get(proxy.uid));
     try {
       const written = (await executeAndRead(source, plan.slice(0, 1), signal).catch((error: unknown) => {
         if (atLeast === undefined || !isRejection(error)) throw error;
@@ -245,8 +245,8 @@ class Feedback {
       })) as Pod | undefined;
       const { status = {}, metadata } = written ?? {};
       if (before === 'Pending') recordShown(written, Date.now());
-      this.#mirrored.set(proxy.uid, {
-        sent: digest, kept: digestOf(mirroredStatus(status)), version: metadata?.resourceVersion ?? '',
+      this.#lastWrites.set(proxy.uid, {
+        sent: digest, stored: digestOf(copiedStatus(status)), version: metadata?.resourceVersion ?? '',
         phase: status.phase,
       });
       await executePlan(source, plan.slice(1), signal);

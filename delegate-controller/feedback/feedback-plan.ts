@@ -17,7 +17,7 @@ import { isTerminal } from '../../model/pod/pod.ts';
 import { holdsFinalizer, planFinalizerRemoval, planReleaseAtOnce, type ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { planUnknownEnd } from '../../model/proxy/unknown-end.ts';
 import {
-  isSourceGate, planStatus, shownPhase, type Mirrored, type StatusContext, type StatusWrite,
+  isSourceGate, planStatus, shownPhase, type WrittenStatus, type StatusContext, type StatusWrite,
 } from './status-plan.ts';
 
 /** What the cache of the proxy's target contains. */
@@ -53,7 +53,7 @@ export type FeedbackStep =
   /** Write in the source. */
   | { readonly kind: 'write'; readonly plan: Plan }
   /** Write the status first, and store what the source's API server made of it; then the rest. */
-  | { readonly kind: 'mirror' } & StatusWrite
+  | { readonly kind: 'copy-status' } & StatusWrite
   /** Report in the source that the pod's status is no longer updated. */
   | { readonly kind: 'report-outage'; readonly plan: Plan; readonly outage: ReportedOutage }
   /** Send changes of the running pod to the target. */
@@ -68,24 +68,24 @@ export type FeedbackStep =
    */
   | { readonly kind: 'confirm-delegate-gone'; readonly plan: Plan };
 
-/** Decides the next step. `mirrored` is the last status that this process wrote to this proxy. */
-export function planFeedback(proxy: ProxyPod, target: BoundTarget, mirrored?: Mirrored): FeedbackStep {
+/** Decides the next step. `lastWrite` is the last status that this process wrote to this proxy. */
+export function planFeedback(proxy: ProxyPod, target: BoundTarget, lastWrite?: WrittenStatus): FeedbackStep {
   // The delegate of a proxy that Admiralty created is not in our caches: conclude nothing.
-  return proxy.isAdmiraltys === true ? { kind: 'no-change' } : planOwn(proxy, target, mirrored);
+  return proxy.isAdmiraltys === true ? { kind: 'no-change' } : planOwn(proxy, target, lastWrite);
 }
 
-function planOwn(proxy: ProxyPod, target: BoundTarget, mirrored: Mirrored | undefined): FeedbackStep {
-  if (proxy.terminating) return planTermination(proxy, target, mirrored);
+function planOwn(proxy: ProxyPod, target: BoundTarget, lastWrite: WrittenStatus | undefined): FeedbackStep {
+  if (proxy.terminating) return planTermination(proxy, target, lastWrite);
   if (target.kind !== 'known') return planTargetUnreachable(proxy, target);
   const { chaperon, delegate } = target;
-  if (isTerminal(proxy.phase)) return planEndDetails(proxy, target, mirrored);
-  const end = planEnd(proxy, target, mirrored);
+  if (isTerminal(proxy.phase)) return planEndDetails(proxy, target, lastWrite);
+  const end = planEnd(proxy, target, lastWrite);
   if (end !== undefined) return end;
   // Somebody deleted the delegate: delete the proxy too, and its controller creates another one.
   if (isDelegateGone(chaperon)) return planDelegateGone(proxy, chaperon);
   if (delegate === undefined) return { kind: 'no-change' };
   return planPodChanges(proxy, chaperon, delegate)
-    ?? planMirror(proxy, delegate.status, { mirrored, chaperon, delegate });
+    ?? planStatusCopy(proxy, delegate.status, { lastWrite, chaperon, delegate });
 }
 
 /**
@@ -93,23 +93,23 @@ function planOwn(proxy: ProxyPod, target: BoundTarget, mirrored: Mirrored | unde
  * `PodReadyToStartContainers` once the sandbox is gone, and Kubernetes' own pods show that.
  */
 function planEndDetails(
-  proxy: ProxyPod, { chaperon, delegate }: KnownTarget, mirrored: Mirrored | undefined,
+  proxy: ProxyPod, { chaperon, delegate }: KnownTarget, lastWrite: WrittenStatus | undefined,
 ): FeedbackStep {
   if (delegate === undefined || delegate.status.phase !== proxy.phase) return { kind: 'no-change' };
-  return planMirror(proxy, delegate.status, { mirrored, chaperon, delegate });
+  return planStatusCopy(proxy, delegate.status, { lastWrite, chaperon, delegate });
 }
 
 /** Shows how the delegate ended; undefined while it has not. */
 function planEnd(
-  proxy: ProxyPod, { chaperon, delegate }: KnownTarget, mirrored: Mirrored | undefined,
+  proxy: ProxyPod, { chaperon, delegate }: KnownTarget, lastWrite: WrittenStatus | undefined,
 ): FeedbackStep | undefined {
   // It terminated and was deleted before this process observed it; its chaperon has the status.
-  if (delegate === undefined) return chaperon?.ended && planMirror(proxy, chaperon.ended, { mirrored, chaperon });
+  if (delegate === undefined) return chaperon?.ended && planStatusCopy(proxy, chaperon.ended, { lastWrite, chaperon });
   if (!isTerminal(delegate.status.phase)) return undefined;
-  const end = planMirror(proxy, delegate.status, { mirrored, chaperon, delegate });
+  const end = planStatusCopy(proxy, delegate.status, { lastWrite, chaperon, delegate });
   // Somebody deleted the delegate, a drain say: the proxy goes too, as a pod of a drained node of the source would.
   const isDeleted = delegate.terminating && chaperon?.expired === undefined;
-  return end.kind === 'mirror' && isDeleted ? { ...end, plan: [...end.plan, ...planProxyDeletion(proxy)] } : end;
+  return end.kind === 'copy-status' && isDeleted ? { ...end, plan: [...end.plan, ...planProxyDeletion(proxy)] } : end;
 }
 
 function planDelegateGone(proxy: ProxyPod, chaperon: Chaperon | undefined): FeedbackStep {
@@ -168,20 +168,20 @@ function planPodChanges(
     : { kind: 'apply-changes', chaperon, wanted: { of, changes: wanted } };
 }
 
-function planTermination(proxy: ProxyPod, target: BoundTarget, mirrored: Mirrored | undefined): FeedbackStep {
+function planTermination(proxy: ProxyPod, target: BoundTarget, lastWrite: WrittenStatus | undefined): FeedbackStep {
   // A pod without our finalizer was created by hand; no kubelet terminates it, so it is handled like the others.
   if (!holdsFinalizer(proxy) && !proxy.isGracefulDeletion) return { kind: 'no-change' };
   if (target.kind === 'removed') return { kind: 'write', plan: planRelease(proxy) };
   if (target.kind === 'unknown') return { kind: 'no-change' };
   const deletion = target.chaperon && planBoundDeletion(proxy, target.chaperon);
   if (deletion !== undefined && deletion.kind !== 'no-change') return deletion;
-  const shown = planTerminatingStatus(proxy, target, mirrored);
+  const shown = planTerminatingStatus(proxy, target, lastWrite);
   const isGone = target.chaperon === undefined && target.delegate === undefined;
-  return shown.kind !== 'no-change' || !isGone ? shown : planGone(proxy, mirrored);
+  return shown.kind !== 'no-change' || !isGone ? shown : planGone(proxy, lastWrite);
 }
 
-function planGone(proxy: ProxyPod, mirrored: Mirrored | undefined): FeedbackStep {
-  const end = isTerminal(shownPhase(proxy, mirrored)) ? [] : planUnknownEnd(proxy);
+function planGone(proxy: ProxyPod, lastWrite: WrittenStatus | undefined): FeedbackStep {
+  const end = isTerminal(shownPhase(proxy, lastWrite)) ? [] : planUnknownEnd(proxy);
   return { kind: 'confirm-gone', plan: end.length > 0 ? end : planRelease(proxy) };
 }
 
@@ -190,11 +190,11 @@ function planGone(proxy: ProxyPod, mirrored: Mirrored | undefined): FeedbackStep
  * the terminal phase behind finalizers of their own.
  */
 function planTerminatingStatus(
-  proxy: ProxyPod, { chaperon, delegate, last }: KnownTarget, mirrored: Mirrored | undefined,
+  proxy: ProxyPod, { chaperon, delegate, last }: KnownTarget, lastWrite: WrittenStatus | undefined,
 ): FeedbackStep {
   const said = delegate?.status ?? chaperon?.ended ?? last;
-  if (said === undefined || isTerminal(shownPhase(proxy, mirrored))) return { kind: 'no-change' };
-  return planMirror(proxy, said, { mirrored, chaperon, delegate });
+  if (said === undefined || isTerminal(shownPhase(proxy, lastWrite))) return { kind: 'no-change' };
+  return planStatusCopy(proxy, said, { lastWrite, chaperon, delegate });
 }
 
 /** The requested grace period is written before the delete; a shorter one may follow (`kubectl delete --now`). */
@@ -237,7 +237,7 @@ function planProxyDeletion({ namespace, name, uid }: ProxyPod): Plan {
   return [{ kind: 'delete', type: PODS, at: { namespace, name }, preconditions: { uid }, propagation: 'Background' }];
 }
 
-function planMirror(proxy: ProxyPod, said: PodStatus, context: StatusContext): FeedbackStep {
+function planStatusCopy(proxy: ProxyPod, said: PodStatus, context: StatusContext): FeedbackStep {
   const write = planStatus(proxy, said, context);
-  return write === undefined ? { kind: 'no-change' } : { kind: 'mirror', ...write };
+  return write === undefined ? { kind: 'no-change' } : { kind: 'copy-status', ...write };
 }

@@ -1,5 +1,5 @@
 // Sends the user's changes of a running pod to its target. They are rare, so they are computed from uncached reads.
-import { CARRIED_CHANGES_ANNOTATION } from '../../api/objects/keys.ts';
+import { SENT_CHANGES_ANNOTATION } from '../../api/objects/keys.ts';
 import { PODS } from '../../api/resource-types.ts';
 import { isRejection } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
@@ -33,7 +33,7 @@ export async function sendChanges(
   const text = writeSentChanges({ of: wanted.of, changes });
   const noted: Plan = [{
     kind: 'patch', type: DELEGATIONS[mode].type, at: { namespace, name }, patchType: 'merge',
-    patch: { metadata: { uid, annotations: { [CARRIED_CHANGES_ANNOTATION]: text } } },
+    patch: { metadata: { uid, annotations: { [SENT_CHANGES_ANNOTATION]: text } } },
   }];
   try {
     const isPod = mode === 'Pod';

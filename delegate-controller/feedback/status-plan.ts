@@ -9,17 +9,17 @@ import type { Plan } from '../../model/objects/plan.ts';
 import { isLater } from '../../model/objects/resource-version.ts';
 import { isTerminal } from '../../model/pod/pod.ts';
 import {
-  digestOf, mirroredStatus, statusOfContainers, toStatusPatch, withSourceConditions,
+  digestOf, copiedStatus, statusOfContainers, toStatusPatch, withSourceConditions,
 } from '../../model/pod/pod-status.ts';
 import { toAnnotationPatch } from '../../model/proxy/mergeable-annotations.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 
 /** A written status. */
-export interface Mirrored {
+export interface WrittenStatus {
   /** Its digest. */
   readonly sent: string;
   /** Digest of the status as stored: an older API server drops fields that it does not know. */
-  readonly kept: string;
+  readonly stored: string;
   /** resourceVersion of that write: until the cache has it, the cache says nothing about the write. */
   readonly version: string;
   /** The phase that it shows. */
@@ -27,13 +27,13 @@ export interface Mirrored {
 }
 
 /** The phase that users see: that of the last written status, which the cache may not have yet. */
-export function shownPhase({ phase }: ProxyPod, mirrored: Mirrored | undefined): PodPhase {
-  return mirrored?.phase ?? phase;
+export function shownPhase({ phase }: ProxyPod, lastWrite: WrittenStatus | undefined): PodPhase {
+  return lastWrite?.phase ?? phase;
 }
 
 /** What is known in addition to the delegate's status. */
 export interface StatusContext {
-  readonly mirrored: Mirrored | undefined;
+  readonly lastWrite: WrittenStatus | undefined;
   readonly chaperon: Chaperon | undefined;
   /** While it exists. */
   readonly delegate?: DelegatePod | undefined;
@@ -53,19 +53,19 @@ export interface StatusWrite {
 
 /** Decides it; undefined when the proxy shows the status, or will once the cache has the last write. */
 export function planStatus(
-  proxy: ProxyPod, said: PodStatus, { mirrored, chaperon, delegate }: StatusContext,
+  proxy: ProxyPod, said: PodStatus, { lastWrite, chaperon, delegate }: StatusContext,
 ): StatusWrite | undefined {
   const { resourceVersion, containers = [], ownConditions = [] } = proxy;
   const kept = ownConditions.filter(({ type }) => type !== TARGET_UNREACHABLE_CONDITION);
   const believed = withTrustedConditions(withoutSourceGates(said, chaperon), proxy.gateTypes);
-  const own = withOwnGenerations(mirroredStatus(believed), proxy, delegate, chaperon);
+  const own = withOwnGenerations(copiedStatus(believed), proxy, delegate, chaperon);
   const status = withSourceConditions(statusOfContainers(own, containers), kept);
   if (saysNothingYet(status) && kept.length === ownConditions.length) return undefined;
   const digest = digestOf(status);
-  if (isAwaited(proxy, digest, mirrored)) return undefined;
+  if (isAwaited(proxy, digest, lastWrite)) return undefined;
   const merged = delegate
     && toAnnotationPatch(proxy.annotations ?? {}, proxy.copiedAnnotations, delegate.annotations);
-  if (merged === undefined && isShown(proxy, digest, mirrored)) return undefined;
+  if (merged === undefined && isShown(proxy, digest, lastWrite)) return undefined;
   // Conditions are written as a list, and an annotation may be new: concurrent changes of the source must not be lost,
   // nor may a late write revert a terminal status.
   const metadata = { resourceVersion, ...(merged && { annotations: merged }) };
@@ -92,12 +92,12 @@ function saysNothingYet({ phase, containerStatuses, initContainerStatuses }: Pod
 /**
  * Whether the cache lacks the version that this status created. The watch delivers it, and the pod is reconciled again.
  */
-function isAwaited({ resourceVersion }: ProxyPod, digest: string, mirrored: Mirrored | undefined): boolean {
-  return digest === mirrored?.sent && isLater(mirrored.version, resourceVersion);
+function isAwaited({ resourceVersion }: ProxyPod, digest: string, lastWrite: WrittenStatus | undefined): boolean {
+  return digest === lastWrite?.sent && isLater(lastWrite.version, resourceVersion);
 }
 
-function isShown({ statusDigest }: ProxyPod, digest: string, mirrored: Mirrored | undefined): boolean {
-  return digest === statusDigest || (digest === mirrored?.sent && statusDigest === mirrored.kept);
+function isShown({ statusDigest }: ProxyPod, digest: string, lastWrite: WrittenStatus | undefined): boolean {
+  return digest === statusDigest || (digest === lastWrite?.sent && statusDigest === lastWrite.stored);
 }
 
 /** For conditions that the source owns, the delegate only has a copy. */

@@ -1,10 +1,10 @@
 // A pod of the target as its own controllers cache it: what capacity needs, and the status of delegates.
-import { CARRIED_CHANGES_ANNOTATION, RUN_ONCE_FINALIZER } from '../../api/objects/keys.ts';
+import { SENT_CHANGES_ANNOTATION, RUN_ONCE_FINALIZER } from '../../api/objects/keys.ts';
 import type { OwnerReference, Pod, PodPhase, PodStatus } from '../../api/objects/core.ts';
 import { controllerOf, isBound, isTerminal, isTerminating, objectKey } from '../../model/pod/pod.ts';
 import { podRequests } from '../../model/pod/pod-requests.ts';
 import { SHARED, type FieldsOf } from '../../model/objects/fields.ts';
-import { digestOf, mirroredStatus } from '../../model/pod/pod-status.ts';
+import { digestOf, copiedStatus } from '../../model/pod/pod-status.ts';
 import type { ResourceAmounts } from '../../model/resources/resources.ts';
 
 /** The cached fields of any pod in the target. */
@@ -39,7 +39,7 @@ export const TARGET_POD_FIELDS: FieldsOf<Pod> = {
   metadata: {
     namespace: SHARED, name: true, uid: true,
     resourceVersion: true, deletionTimestamp: true, ownerReferences: { kind: SHARED, uid: SHARED, controller: true },
-    deletionGracePeriodSeconds: true, finalizers: true, annotations: { [CARRIED_CHANGES_ANNOTATION]: true },
+    deletionGracePeriodSeconds: true, finalizers: true, annotations: { [SENT_CHANGES_ANNOTATION]: true },
   },
   spec: {
     nodeName: SHARED, overhead: SHARED, resources: SHARED, initContainers: { resources: SHARED, restartPolicy: SHARED },
@@ -70,14 +70,14 @@ export function toTargetPodRecord(pod: Pod, key = objectKey(pod.metadata)): Targ
 }
 
 function statusOf(pod: Pod): Pick<TargetPod, 'status' | 'statusDigest'> {
-  const status = mirroredStatus(pod.status ?? {});
+  const status = copiedStatus(pod.status ?? {});
   return { status, statusDigest: digestOf(status) };
 }
 
 function endOf(
   { metadata: { finalizers = [], resourceVersion = '', deletionGracePeriodSeconds, annotations } }: Pod,
 ): Pick<TargetPod, 'graceSeconds' | 'runOnceFinalizer' | 'appliedChanges'> {
-  const appliedChanges = annotations?.[CARRIED_CHANGES_ANNOTATION];
+  const appliedChanges = annotations?.[SENT_CHANGES_ANNOTATION];
   return {
     ...(appliedChanges !== undefined && { appliedChanges }),
     ...(deletionGracePeriodSeconds !== undefined && { graceSeconds: deletionGracePeriodSeconds }),

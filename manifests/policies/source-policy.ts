@@ -4,7 +4,7 @@
 import { invitationAccount, MAX_JOIN_REQUESTS } from '../../api/kinds/invitation.ts';
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import {
-  CARRIED_CHANGES_ANNOTATION, CHAPERON_FINALIZER, PARENT_CLUSTER_LABEL, PARENT_UID_LABEL, RUN_ONCE_FINALIZER,
+  SENT_CHANGES_ANNOTATION, CHAPERON_FINALIZER, PARENT_CLUSTER_LABEL, PARENT_UID_LABEL, RUN_ONCE_FINALIZER,
 } from '../../api/objects/keys.ts';
 import { ADMIRALTY_GROUP, ISTHMUS_GROUP } from '../../api/objects/group-version.ts';
 import { discoveredNamespace, keyNamespace } from '../../model/access/key-namespace.ts';
@@ -192,8 +192,8 @@ function isNoSystemNamespace(installNamespace: string): string {
 /** A source that may not (or no longer) create PodChaperons may not change what they run either. */
 function keepsWhatRuns(): string {
   const carried = (object: string) =>
-    `(has(${object}.metadata.annotations) && '${CARRIED_CHANGES_ANNOTATION}' in ${object}.metadata.annotations ? ` +
-      `${object}.metadata.annotations['${CARRIED_CHANGES_ANNOTATION}'] : '')`;
+    `(has(${object}.metadata.annotations) && '${SENT_CHANGES_ANNOTATION}' in ${object}.metadata.annotations ? ` +
+      `${object}.metadata.annotations['${SENT_CHANGES_ANNOTATION}'] : '')`;
   const mayMake =
     `authorizer.group('${ADMIRALTY_GROUP}').resource('podchaperons').namespace(request.namespace)` +
       `.check('create').allowed()`;

@@ -43,13 +43,13 @@ const SERVICE_ACCOUNT_VOLUME_PREFIX = 'kube-api-access-';
 export function toPodChaperon(sourcePod: Pod, parent: ChaperonParent): PodChaperon {
   const { labels = {}, annotations = {} } = sourcePod.metadata;
   const isQueued = isQueuedByKueue({ ...parent.labels, ...labels });
-  const carried = withoutOwn(annotations);
+  const copied = withoutOwn(annotations);
   const seen = seenAsInSource(
     toDelegateSpec(
       Object.hasOwn(annotations, USE_SPEC_CONSTRAINTS_ANNOTATION) ? withoutConstraints(sourcePod.spec) : sourcePod.spec,
     ),
     {
-      name: parent.name, labels, annotations: carried,
+      name: parent.name, labels, annotations: copied,
       delegateKey: (key) => Object.keys(
         toDelegateLabels({ [key]: labels[key] ?? '' }, annotations, isQueued),
       )[0] ?? key,
@@ -67,7 +67,7 @@ export function toPodChaperon(sourcePod: Pod, parent: ChaperonParent): PodChaper
         [PARENT_NAME_ANNOTATION]: toLabelValue(parent.name), [PARENT_NAMESPACE_ANNOTATION]: parent.namespace,
       },
       annotations: {
-        ...(isQueued ? withoutQueueing(carried) : carried),
+        ...(isQueued ? withoutQueueing(copied) : copied),
         ...seen.annotations,
         [PARENT_NAME_ANNOTATION]: parent.name,
         [PARENT_NAMESPACE_ANNOTATION]: parent.namespace,

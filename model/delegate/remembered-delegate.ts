@@ -2,7 +2,7 @@
 // both.
 import type { DelegationMode } from '../../api/kinds/cluster-target.ts';
 import {
-  CARRIED_CHANGES_ANNOTATION, EXPIRED_AT_ANNOTATION, GRACE_PERIOD_ANNOTATION, MADE_THROUGH_ANNOTATION,
+  SENT_CHANGES_ANNOTATION, EXPIRED_AT_ANNOTATION, GRACE_PERIOD_ANNOTATION, MADE_THROUGH_ANNOTATION,
   PARENT_NAMESPACE_ANNOTATION, PARENT_NAME_ANNOTATION, PARENT_UID_LABEL, POD_MISSING_SINCE_ANNOTATION,
   RUN_ONCE_FINALIZER,
 } from '../../api/objects/keys.ts';
@@ -122,7 +122,7 @@ export function toDelegatePodRecord(
 }
 
 function generationOf({ generation, annotations }: ObjectMeta): Pick<DelegatePod, 'generation' | 'changedTo'> {
-  const changes = readSentChanges(annotations?.[CARRIED_CHANGES_ANNOTATION]);
+  const changes = readSentChanges(annotations?.[SENT_CHANGES_ANNOTATION]);
   return {
     ...(generation !== undefined && { generation }), ...(changes !== undefined && { changedTo: changes.of }),
   };
@@ -172,7 +172,7 @@ function toRecord(
   { metadata, status = {} }: PodChaperon | Pod, { key, parent, shared }: Known,
   { mode, ...own }: Pick<Chaperon, 'mode'> & Partial<Chaperon>,
 ): Chaperon {
-  const sentChanges = readSentChanges(metadata.annotations?.[CARRIED_CHANGES_ANNOTATION]);
+  const sentChanges = readSentChanges(metadata.annotations?.[SENT_CHANGES_ANNOTATION]);
   return {
     mode,
     key,

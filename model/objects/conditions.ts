@@ -66,9 +66,9 @@ export function withConditions<S extends ConditionedStatus>(
 }
 
 function toUpdatedCondition(existing: Condition, update: ConditionUpdate, now: string): Condition {
-  const { reason: _reason, message: _message, observedGeneration: _observedGeneration, ...carried } = existing;
+  const { reason: _reason, message: _message, observedGeneration: _observedGeneration, ...rest } = existing;
   const since = existing.status === update.status ? existing.lastTransitionTime : undefined;
-  return { ...carried, ...update, lastTransitionTime: since ?? now };
+  return { ...rest, ...update, lastTransitionTime: since ?? now };
 }
 
 // The API server writes `lastProbeTime: null` where a client omitted the field, so both are equal.

@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto';
 import type { Condition, Container, Pod, PodSpec, ResourceRequirements, Toleration } from '../../api/objects/core.ts';
 import {
-  CARRIED_CHANGES_ANNOTATION, PROVIDER_KEY, PROXY_CONSTRAINTS_ANNOTATION, SPEC_AT_BIND_ANNOTATION,
+  SENT_CHANGES_ANNOTATION, PROVIDER_KEY, PROXY_CONSTRAINTS_ANNOTATION, SPEC_AT_BIND_ANNOTATION,
 } from '../../api/objects/keys.ts';
 import { PODS } from '../../api/resource-types.ts';
 import { findCondition } from '../objects/conditions.ts';
@@ -184,7 +184,7 @@ export function readSentChanges(text: string | undefined): SentChanges | undefin
  */
 export function planLiveChanges(pod: Pod, text: string): Plan {
   const { namespace, name = '', uid, annotations } = pod.metadata;
-  if (annotations?.[CARRIED_CHANGES_ANNOTATION] === text) return [];
+  if (annotations?.[SENT_CHANGES_ANNOTATION] === text) return [];
   const changes = readSentChanges(text)?.changes ?? {};
   const patch = (object: object, subresource?: 'resize' | 'status'): Plan[number] => ({
     kind: 'patch',
@@ -193,7 +193,7 @@ export function planLiveChanges(pod: Pod, text: string): Plan {
   const resources = containerPatch(pod, changes.resources, 'resources');
   const spec = { ...containerPatch(pod, changes.images, 'image'), ...otherFields(pod, changes) };
   const conditions = gateConditions(pod, changes.gates);
-  const metadata = { uid, annotations: { [CARRIED_CHANGES_ANNOTATION]: text } };
+  const metadata = { uid, annotations: { [SENT_CHANGES_ANNOTATION]: text } };
   const resized = isEmpty(resources) ? [] : [patch({ metadata: { uid }, spec: resources }, 'resize')];
   if (conditions.length === 0) return [...resized, patch({ metadata, spec })];
   const changed = isEmpty(spec) ? [] : [patch({ metadata: { uid }, spec })];

@@ -31,16 +31,16 @@ const MAX_DEPTH = 12;
 const MAX_TOTAL = 256 * 1_024;
 
 /**
- * The status fields that are mirrored, in a fixed order. Nominated nodes and QoS belong to each cluster itself. Values
+ * The status fields that are copied, in a fixed order. Nominated nodes and QoS belong to each cluster itself. Values
  * longer or deeper than any status of Kubernetes are truncated.
  */
-export function mirroredStatus(status: PodStatus): PodStatus {
-  const mirrored: Record<string, unknown> = {};
+export function copiedStatus(status: PodStatus): PodStatus {
+  const lastWrite: Record<string, unknown> = {};
   const room = { left: MAX_TOTAL };
   for (const field of MIRRORED_FIELDS) {
-    if (status[field] !== undefined) mirrored[field] = capped(status[field], room, MAX_DEPTH);
+    if (status[field] !== undefined) lastWrite[field] = capped(status[field], room, MAX_DEPTH);
   }
-  return mirrored;
+  return lastWrite;
 }
 
 /** The value itself where nothing in it is too long or too deep, as in nearly all. */
@@ -105,9 +105,9 @@ export function withSourceConditions(status: PodStatus, kept: readonly Condition
   return missing.length === 0 ? status : { ...status, conditions: [...(status.conditions ?? []), ...missing] };
 }
 
-/** The merge patch that sets exactly this mirrored status: fields that it lacks are removed. */
-export function toStatusPatch(mirrored: PodStatus): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(MIRRORED_FIELDS.map((field) => [field, mirrored[field] ?? null]));
+/** The merge patch that sets exactly this copied status: fields that it lacks are removed. */
+export function toStatusPatch(lastWrite: PodStatus): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(MIRRORED_FIELDS.map((field) => [field, lastWrite[field] ?? null]));
 }
 
 /**

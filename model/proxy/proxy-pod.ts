@@ -16,7 +16,7 @@ import { podNeeds, type PodNeeds } from '../pod/pod-needs.ts';
 import { PODS } from '../../api/resource-types.ts';
 import type { Command, Plan, Preconditions } from '../objects/plan.ts';
 import { SharedValues } from '../objects/shared-values.ts';
-import { digestOf, mirroredStatus, sourceConditions } from '../pod/pod-status.ts';
+import { digestOf, copiedStatus, sourceConditions } from '../pod/pod-status.ts';
 import { traceOf, type TraceContext } from './trace.ts';
 
 /** Constraints on the cluster of a proxy pod; the webhook has set them in the proxy's spec. */
@@ -95,7 +95,7 @@ export interface ProxyPod {
   readonly annotations?: StringMap;
   /** Keys of those that were copied from the delegate. */
   readonly copiedAnnotations?: readonly string[];
-  /** Digest of the mirrored status; only after the bind; see {@link digestOf}. */
+  /** Digest of the copied status; only after the bind; see {@link digestOf}. */
   readonly statusDigest?: string;
 }
 
@@ -162,7 +162,7 @@ function boundFields(pod: Pod, shared: SharedValues): Pick<
   const [failoverGraceSeconds, awayFrom] = [failoverGraceSecondsOf(metadata), placedAwayFrom(metadata)];
   return {
     nodeName: shared.text(nodeName),
-    statusDigest: digestOf(mirroredStatus(status ?? {})),
+    statusDigest: digestOf(copiedStatus(status ?? {})),
     containers: shared.value([...containers, ...initContainers, ...ephemeralContainers].map(({ name }) => name)),
     ...(ownConditions.length > 0 && { ownConditions }),
     ...(changes !== undefined && { changes }),

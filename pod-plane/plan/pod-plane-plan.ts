@@ -62,9 +62,9 @@ export function planPodPlane(self: PodPlaneSelf, peers: readonly PodPeer[]): Pod
   });
   const hub = accepted.find(({ addresses }) => addresses.length > 0);
   const isBehindHub = (peer: PodPeer) => !self.isReachable && peer.addresses.length === 0 && hub !== undefined;
-  const carried = accepted.filter(isBehindHub).flatMap(({ ranges }) => ranges);
+  const viaHub = accepted.filter(isBehindHub).flatMap(({ ranges }) => ranges);
   return {
-    peers: accepted.filter((peer) => !isBehindHub(peer)).flatMap((peer) => toPeers(peer, peer === hub ? carried : [])),
+    peers: accepted.filter((peer) => !isBehindHub(peer)).flatMap((peer) => toPeers(peer, peer === hub ? viaHub : [])),
     routes: accepted.flatMap(({ ranges }) => ranges),
     relayed: self.isReachable ? relayedRanges(accepted) : [],
     refused,
@@ -75,10 +75,10 @@ export function planPodPlane(self: PodPlaneSelf, peers: readonly PodPeer[]): Pod
  * During a key rotation a member is two WireGuard peers; only the newest has the CIDRs, because two cannot have the
  * same.
  */
-function toPeers({ clusterId, publicKeys, ranges }: PodPeer, carried: readonly string[]): PodPlanePlan['peers'] {
+function toPeers({ clusterId, publicKeys, ranges }: PodPeer, viaHub: readonly string[]): PodPlanePlan['peers'] {
   return publicKeys.map(
     (publicKey, index) => ({
-      clusterId, publicKey, allowedIPs: index === 0 ? [...ranges, ...carried] : [], keepaliveSeconds: KEEPALIVE_SECONDS,
+      clusterId, publicKey, allowedIPs: index === 0 ? [...ranges, ...viaHub] : [], keepaliveSeconds: KEEPALIVE_SECONDS,
     }),
   );
 }

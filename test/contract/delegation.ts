@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import type { DelegationMode } from '../../api/kinds/cluster-target.ts';
 import type { Condition, KubernetesObject, Pod, PodPhase, Secret } from '../../api/objects/core.ts';
 import {
-  CARRIED_CHANGES_ANNOTATION, CLUSTER_TARGET_NAME_LABEL, ELECT_ANNOTATION, PARENT_NAME_ANNOTATION, PARENT_UID_LABEL,
+  SENT_CHANGES_ANNOTATION, CLUSTER_TARGET_NAME_LABEL, ELECT_ANNOTATION, PARENT_NAME_ANNOTATION, PARENT_UID_LABEL,
   POD_MISSING_SINCE_ANNOTATION, PROXY_CONSTRAINTS_ANNOTATION, RUN_ONCE_FINALIZER,
 } from '../../api/objects/keys.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
@@ -611,7 +611,7 @@ function changesOf({ world, home }: DelegationUnderTest, actor: Actor): void {
 
 /** Whether changes have been brought into a delegate. */
 function carries({ metadata: { annotations } }: Pod): boolean {
-  return annotations?.[CARRIED_CHANGES_ANNOTATION] !== undefined;
+  return annotations?.[SENT_CHANGES_ANNOTATION] !== undefined;
 }
 
 function statefulSetsOf({ world, namespace }: DelegationUnderTest, actor: Actor): void {

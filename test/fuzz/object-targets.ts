@@ -14,7 +14,7 @@ import { toChaperonRecord, toDelegatePodRecord } from '../../model/delegate/reme
 import { compileLabelPattern } from '../../model/objects/label-pattern.ts';
 import { formatSelector, matchesLabelSelector, selectorProblem } from '../../model/objects/label-selector.ts';
 import { readSentChanges } from '../../model/pod/live-changes.ts';
-import { mirroredStatus } from '../../model/pod/pod-status.ts';
+import { copiedStatus } from '../../model/pod/pod-status.ts';
 import {
   formatAmount, formatBytes, formatMilliCpu, parseQuantity, toBytes, toMilli, toWhole,
 } from '../../model/resources/quantity.ts';
@@ -154,9 +154,9 @@ const targetPods: FuzzTarget = {
     orSkipped(() => toTargetPodRecord(said));
     const proxy = aProxyRecord(onNode('admiralty-a'), inPhase('Pending'));
     planFeedback(proxy, { kind: 'known', chaperon: record?.direct ?? chaperon, delegate: record });
-    const status = mirroredStatus((typeof said === 'object' && said !== null ? said.status : undefined) ?? {});
+    const status = copiedStatus((typeof said === 'object' && said !== null ? said.status : undefined) ?? {});
     hold(JSON.stringify(status).length < 3 << 20, 'a status is no larger than what etcd takes');
-    hold(JSON.stringify(mirroredStatus(status)) === JSON.stringify(status), 'what was cut is not cut again');
+    hold(JSON.stringify(copiedStatus(status)) === JSON.stringify(status), 'what was cut is not cut again');
   },
 };
 

@@ -296,7 +296,7 @@ function followBound({ source }: World, plans: Plans, proxy: ProxyPod): Intent {
   switch (step.kind) {
     case 'write':
     case 'report-outage':
-    case 'mirror':
+    case 'copy-status':
       return one({ requests: writes('source', step.plan, proxy.uid) });
     case 'delete-chaperon':
       return one({ requests: writes(target, step.plan, chaperon?.uid ?? null) });

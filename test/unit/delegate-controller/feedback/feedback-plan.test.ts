@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { ContainerStatus, Pod, PodStatus } from '../../../../api/objects/core.ts';
 import {
-  CARRIED_CHANGES_ANNOTATION, DELEGATE_ANNOTATIONS_ANNOTATION, DELEGATE_FINALIZER, EXPIRED_AT_ANNOTATION,
+  SENT_CHANGES_ANNOTATION, DELEGATE_ANNOTATIONS_ANNOTATION, DELEGATE_FINALIZER, EXPIRED_AT_ANNOTATION,
   GRACE_PERIOD_ANNOTATION,
   POD_MISSING_SINCE_ANNOTATION, RUN_ONCE_FINALIZER, SPEC_AT_BIND_ANNOTATION, TARGET_UNREACHABLE_CONDITION,
 } from '../../../../api/objects/keys.ts';
@@ -59,7 +59,7 @@ function known(
 /** What a step does, in a few words. */
 function told(step: FeedbackStep): string {
   if (step.kind === 'no-change') return 'no-change';
-  if (step.kind === 'apply-changes') return `carry: ${JSON.stringify(step.wanted.changes)}`;
+  if (step.kind === 'apply-changes') return `send: ${JSON.stringify(step.wanted.changes)}`;
   const verbs = step.plan.map((command) => (
     command.kind === 'patch'
       ? `patch ${command.at.subresource ?? Object.keys((command.patch as Pod).metadata).at(-1)}`
@@ -71,28 +71,29 @@ function told(step: FeedbackStep): string {
 describe('planFeedback', () => {
   const containers = withStatus({ containerStatuses: [{ name: 'app' }] });
   const cases: Record<string, readonly [proxy: ProxyPod, target: BoundTarget, step: string]> = {
-    'a delegate that runs is shown': [aBoundProxy(), known([], [inPhase('Running')]), 'mirror: patch status'],
+    'a delegate that runs is shown': [aBoundProxy(), known([], [inPhase('Running')]), 'copy-status: patch status'],
     'what is shown is not written again':
       [aBoundProxy(withStatus({ phase: 'Running' })), known([], [inPhase('Running'), scheduled()]), 'no-change'],
     'a delegate that has its node and nothing else adds nothing to the bind':
       [aBoundProxy(), known([], [scheduled()]), 'no-change'],
     'a delegate whose containers are made is shown before it runs':
-      [aBoundProxy(), known([], [containers]), 'mirror: patch status'],
-    'an end is shown': [aBoundProxy(inPhase('Running')), known([], [inPhase('Failed')]), 'mirror: patch status'],
+      [aBoundProxy(), known([], [containers]), 'copy-status: patch status'],
+    'an end is shown': [aBoundProxy(inPhase('Running')), known([], [inPhase('Failed')]), 'copy-status: patch status'],
     'one that was deleted there shows its end and goes too': [
-      aBoundProxy(inPhase('Running')), known([], [inPhase('Failed'), terminating()]), 'mirror: patch status, delete',
+      aBoundProxy(inPhase('Running')), known([], [inPhase('Failed'), terminating()]),
+      'copy-status: patch status, delete',
     ],
     'even when the chaperon has gone':
-      [aBoundProxy(inPhase('Running')), known('gone', [inPhase('Succeeded')]), 'mirror: patch status'],
+      [aBoundProxy(inPhase('Running')), known('gone', [inPhase('Succeeded')]), 'copy-status: patch status'],
     'even when the chaperon goes':
-      [aBoundProxy(inPhase('Running')), known([terminating()], [inPhase('Succeeded')]), 'mirror: patch status'],
+      [aBoundProxy(inPhase('Running')), known([terminating()], [inPhase('Succeeded')]), 'copy-status: patch status'],
     'an end is shown that only the chaperon remembers':
-      [aBoundProxy(inPhase('Running')), known([inPhase('Succeeded')]), 'mirror: patch status'],
+      [aBoundProxy(inPhase('Running')), known([inPhase('Succeeded')]), 'copy-status: patch status'],
     'an end stays when the delegate is cleaned up': [aBoundProxy(inPhase('Succeeded')), known('gone'), 'no-change'],
     'an end stays when a delegate claims to run again':
       [aBoundProxy(inPhase('Failed')), known([], [inPhase('Running')]), 'no-change'],
     'what kubelet adds to an end is shown':
-      [aBoundProxy(inPhase('Succeeded')), known([], [inPhase('Succeeded'), notReady]), 'mirror: patch status'],
+      [aBoundProxy(inPhase('Succeeded')), known([], [inPhase('Succeeded'), notReady]), 'copy-status: patch status'],
     'that is written once': [
       aBoundProxy(inPhase('Succeeded'), notReady), known([], [inPhase('Succeeded'), scheduled(), notReady]),
       'no-change',
@@ -107,7 +108,7 @@ describe('planFeedback', () => {
     'one that was stopped because its bind was not heard of is wanted again':
       [aBoundProxy(), known([expired, missing]), 'delete-chaperon: patch annotations'],
     'once it has stopped':
-      [aBoundProxy(), known([expired], [inPhase('Running'), terminating()]), 'mirror: patch status'],
+      [aBoundProxy(), known([expired], [inPhase('Running'), terminating()]), 'copy-status: patch status'],
     'not when it must not run again':
       [aBoundProxy(), known([expired, missing, withSpec({ restartPolicy: 'Never' })]), 'confirm-delegate-gone: delete'],
     'a delegate that is about to be made is waited for': [aBoundProxy(), known([]), 'no-change'],
@@ -117,9 +118,12 @@ describe('planFeedback', () => {
     'not on a pod that has ended': [aBoundProxy(inPhase('Succeeded')), LOST, 'no-change'],
     'nor on one that goes, which is held': [aBoundProxy(terminating()), LOST, 'no-change'],
     'and what it says when it is back takes its place': [
-      aBoundProxy(inPhase('Running'), toldOfLoss), known([], [inPhase('Running'), scheduled()]), 'mirror: patch status',
+      aBoundProxy(inPhase('Running'), toldOfLoss), known([], [inPhase('Running'), scheduled()]),
+      'copy-status: patch status',
     ],
-    'even when that is next to nothing': [aBoundProxy(toldOfLoss), known([], [scheduled()]), 'mirror: patch status'],
+    'even when that is next to nothing': [
+      aBoundProxy(toldOfLoss), known([], [scheduled()]), 'copy-status: patch status',
+    ],
     'one that was removed is told of at once':
       [aBoundProxy(inPhase('Running')), REMOVED, 'report-outage: patch status'],
     'an end stays what it is when the target is removed': [aBoundProxy(inPhase('Succeeded')), REMOVED, 'no-change'],
@@ -155,17 +159,19 @@ describe('planFeedback', () => {
     ],
     'it shows what the delegate does while that stops': [
       aBoundProxy(terminating(), inPhase('Running')),
-      known([terminating()], [inPhase('Running'), terminating(), notReady]), 'mirror: patch status',
+      known([terminating()], [inPhase('Running'), terminating(), notReady]), 'copy-status: patch status',
     ],
     'it shows how the delegate ends': [
       aBoundProxy(terminating(), inPhase('Running')), known([terminating()], [inPhase('Succeeded'), terminating()]),
-      'mirror: patch status',
+      'copy-status: patch status',
     ],
     'it shows an end that only the chaperon remembers': [
-      aBoundProxy(terminating(), inPhase('Running')), known([terminating(), inPhase('Failed')]), 'mirror: patch status',
+      aBoundProxy(terminating(), inPhase('Running')), known([terminating(), inPhase('Failed')]),
+      'copy-status: patch status',
     ],
     'it shows the end of a delegate that has gone before it is let go': [
-      aBoundProxy(terminating(), inPhase('Running')), { ...GONE, last: { phase: 'Failed' } }, 'mirror: patch status',
+      aBoundProxy(terminating(), inPhase('Running')), { ...GONE, last: { phase: 'Failed' } },
+      'copy-status: patch status',
     ],
     'and is let go then': [
       aBoundProxy(terminating(), inPhase('Failed')), { ...GONE, last: { phase: 'Failed' } },
@@ -219,13 +225,13 @@ describe('planFeedback', () => {
   it('has the phase alone ready for an API server that rejects the rest of an end, for a pod that goes only', () => {
     const ended = known([], [withStatus({ phase: 'Failed', reason: 'Evicted', startTime: 'yesterday' })]);
     const stays = planFeedback(aBoundProxy(inPhase('Running')), ended);
-    assert.equal(stays.kind === 'mirror' && stays.atLeast, undefined);
+    assert.equal(stays.kind === 'copy-status' && stays.atLeast, undefined);
     const goes = planFeedback(
       aBoundProxy(terminating(), inPhase('Running')), {
         ...GONE, last: { phase: 'Failed', reason: 'Evicted', startTime: 'yesterday' },
       },
     );
-    const { status } = afterStatusPatches(aProxy(), goes.kind === 'mirror' ? goes.atLeast ?? [] : []);
+    const { status } = afterStatusPatches(aProxy(), goes.kind === 'copy-status' ? goes.atLeast ?? [] : []);
     assert.deepEqual([status?.phase, status?.reason, status?.startTime], ['Failed', 'Evicted', undefined]);
   });
 
@@ -242,7 +248,7 @@ describe('planFeedback', () => {
     const step = planFeedback(
       aBoundProxy(), known([], [withStatus({ phase: 'Running', hostIP: '192.168.0.1', podIP: '10.0.0.1' })]),
     );
-    const { status } = afterStatusPatches(aProxy(), step.kind === 'mirror' ? step.plan : []);
+    const { status } = afterStatusPatches(aProxy(), step.kind === 'copy-status' ? step.plan : []);
     assert.deepEqual([status?.phase, status?.podIP, status?.hostIP], ['Running', '10.0.0.1', '192.168.0.1']);
   });
 
@@ -252,7 +258,7 @@ describe('planFeedback', () => {
     const step = planFeedback(aBoundProxy(generation(2)), known([], [
       generation(5), withStatus({ phase: 'Running', observedGeneration: 5 }), ready,
     ]));
-    const { status } = afterStatusPatches(aProxy(), step.kind === 'mirror' ? step.plan : []);
+    const { status } = afterStatusPatches(aProxy(), step.kind === 'copy-status' ? step.plan : []);
     assert.deepEqual([status?.observedGeneration, status?.conditions?.[0]?.observedGeneration], [2, 2]);
   });
 });
@@ -294,15 +300,17 @@ describe('a source that is older than the target', () => {
     const before = aBoundProxy();
     const step = planFeedback(before, target);
     const kept = aBoundProxy(withStatus({ phase: 'Running', containerStatuses: [{ name: 'app' }] }));
-    assert.equal(step.kind, 'mirror');
-    const mirrored = {
-      sent: step.kind === 'mirror' ? step.digest : '', kept: kept.statusDigest ?? '', version: before.resourceVersion,
+    assert.equal(step.kind, 'copy-status');
+    const lastWrite = {
+      sent: step.kind === 'copy-status' ? step.digest : '',
+      stored: kept.statusDigest ?? '', version: before.resourceVersion,
       phase: undefined,
     };
-    assert.deepEqual(planFeedback(kept, target, mirrored), { kind: 'no-change' });
-    assert.equal(planFeedback(before, target, mirrored).kind, 'mirror', 'somebody else has changed the status');
+    assert.deepEqual(planFeedback(kept, target, lastWrite), { kind: 'no-change' });
+    assert.equal(planFeedback(before, target, lastWrite).kind, 'copy-status', 'somebody else has changed the status');
     assert.equal(
-      planFeedback(kept, known([], [inPhase('Failed')]), mirrored).kind, 'mirror', 'there is something new to show',
+      planFeedback(kept, known([], [inPhase('Failed')]), lastWrite).kind, 'copy-status',
+      'there is something new to show',
     );
   });
 });
@@ -311,32 +319,36 @@ describe('a status that was just written', () => {
   const runs = known([], [inPhase('Running')]);
   const before = aBoundProxy(withMetadata({ resourceVersion: '99' }));
   const step = planFeedback(before, runs);
-  const mirrored =
-    { sent: step.kind === 'mirror' ? step.digest : '', kept: 'as sent', version: '101', phase: 'Running' } as const;
+  const lastWrite =
+    {
+      sent: step.kind === 'copy-status' ? step.digest : '',
+      stored: 'as sent', version: '101', phase: 'Running',
+    } as const;
 
   it('is not written again while the cache has not seen the write', () => {
-    assert.equal(step.kind, 'mirror');
-    assert.deepEqual(planFeedback(before, runs, mirrored), { kind: 'no-change' });
+    assert.equal(step.kind, 'copy-status');
+    assert.deepEqual(planFeedback(before, runs, lastWrite), { kind: 'no-change' });
     assert.deepEqual(
-      planFeedback(aBoundProxy(withMetadata({ resourceVersion: '100' })), runs, mirrored), { kind: 'no-change' },
+      planFeedback(aBoundProxy(withMetadata({ resourceVersion: '100' })), runs, lastWrite), { kind: 'no-change' },
     );
   });
 
   it('does not keep a newer one waiting', () => {
-    assert.equal(planFeedback(before, known([], [inPhase('Failed')]), mirrored).kind, 'mirror');
+    assert.equal(planFeedback(before, known([], [inPhase('Failed')]), lastWrite).kind, 'copy-status');
   });
 
   it('is what users see, although the cache says otherwise: metrics and traces tell it once', () => {
     assert.deepEqual(
-      [shownPhase(before, mirrored), shownPhase(before, undefined), shownPhase(
-        before, { ...mirrored, phase: undefined },
+      [shownPhase(before, lastWrite), shownPhase(before, undefined), shownPhase(
+        before, { ...lastWrite, phase: undefined },
       )],
       ['Running', 'Pending', 'Pending'],
     );
   });
 
   it('is written again when somebody has changed it since', () => {
-    assert.equal(planFeedback(aBoundProxy(withMetadata({ resourceVersion: '102' })), runs, mirrored).kind, 'mirror');
+    const later = aBoundProxy(withMetadata({ resourceVersion: '102' }));
+    assert.equal(planFeedback(later, runs, lastWrite).kind, 'copy-status');
   });
 });
 
@@ -345,8 +357,8 @@ describe('laws of feedback', () => {
     law((pod, _target, step) => {
       if (!isTerminal(pod.status?.phase)) return;
       if (pod.metadata.deletionTimestamp === undefined) {
-        const plan = step.kind === 'mirror' ? step.plan : [];
-        assert.ok(['no-change', 'mirror'].includes(step.kind) && plan.every(({ kind }) => kind === 'patch'));
+        const plan = step.kind === 'copy-status' ? step.plan : [];
+        assert.ok(['no-change', 'copy-status'].includes(step.kind) && plan.every(({ kind }) => kind === 'patch'));
         assert.equal(afterStatusPatches(pod, plan).status?.phase, pod.status?.phase);
       } else assert.ok(step.kind === 'no-change' || (
         step.kind !== 'apply-changes'
@@ -361,7 +373,7 @@ describe('laws of feedback', () => {
     ));
   });
 
-  it('a pod is let go only where nothing of it is left, and only when that was read live, unless the target was removed',
+  it('a pod is released only where nothing of it is left, and that was read live, unless the target was removed',
     () => {
     law((_pod, target, step) => {
       const releases = step.kind !== 'delete-chaperon' && 'plan' in step
@@ -392,7 +404,7 @@ describe('laws of feedback', () => {
         const target: BoundTarget =
           { kind: 'known', chaperon: aChaperonRecord(), delegate: toDelegatePodRecord(aDelegate(withStatus(now)))! };
         const step = planFeedback(toProxyPodRecord(pod)!, target);
-        const after = afterStatusPatches(pod, step.kind === 'mirror' ? step.plan : []);
+        const after = afterStatusPatches(pod, step.kind === 'copy-status' ? step.plan : []);
         assert.deepEqual(planFeedback(toProxyPodRecord(after)!, target), { kind: 'no-change' });
       }),
     );
@@ -420,15 +432,16 @@ describe('a delegate that the source made itself', () => {
     withMetadata({ deletionTimestamp: '2026-01-01T01:00:00Z', deletionGracePeriodSeconds: seconds });
   const held = withFinalizers(RUN_ONCE_FINALIZER);
   const steps: Record<string, readonly [proxy: ProxyPod, target: BoundTarget, step: string]> = {
-    'is shown': [aBoundProxy(), direct(inPhase('Running')), 'mirror: patch status'],
+    'is shown': [aBoundProxy(), direct(inPhase('Running')), 'copy-status: patch status'],
     'takes the proxy along when it is drained':
       [aBoundProxy(inPhase('Running')), direct(inPhase('Running'), within(30)), 'confirm-delegate-gone: delete'],
     'may still end when it must not run again':
-      [aBoundProxy(inPhase('Running')), direct(inPhase('Running'), held, within(30)), 'mirror: patch status'],
+      [aBoundProxy(inPhase('Running')), direct(inPhase('Running'), held, within(30)), 'copy-status: patch status'],
     'is lost when it has stopped without an end':
       [aBoundProxy(inPhase('Running')), direct(inPhase('Running'), held, within(0)), 'confirm-delegate-gone: delete'],
     'ends for good': [
-      aBoundProxy(inPhase('Running')), direct(inPhase('Succeeded'), held, within(0)), 'mirror: patch status, delete',
+      aBoundProxy(inPhase('Running')), direct(inPhase('Succeeded'), held, within(0)),
+      'copy-status: patch status, delete',
     ],
     'is deleted with its proxy': [aBoundProxy(terminating()), direct(inPhase('Running')), 'delete-chaperon: delete'],
     'is not deleted twice':
@@ -439,7 +452,7 @@ describe('a delegate that the source made itself', () => {
       [aBoundProxy(within(60), inPhase('Running')), direct(...running, within(30)), 'no-change'],
     'is shown while it stops': [
       aBoundProxy(terminating(), inPhase('Running')), direct(inPhase('Succeeded'), held, within(0)),
-      'mirror: patch status',
+      'copy-status: patch status',
     ],
   };
   for (const [what, [proxy, target, step]] of Object.entries(steps)) {
@@ -484,8 +497,8 @@ describe('a delegate that the source made itself', () => {
 });
 
 describe('changes of a running pod', () => {
-  const carriedTo = (changes: object, of = stateOf(changes)) =>
-    annotated({ [CARRIED_CHANGES_ANNOTATION]: writeSentChanges({ of, changes }) });
+  const sentTo = (changes: object, of = stateOf(changes)) =>
+    annotated({ [SENT_CHANGES_ANNOTATION]: writeSentChanges({ of, changes }) });
   const manifest = (pod: Pod) => ({ [SPEC_AT_BIND_ANNOTATION]: specDigests(pod.spec) });
   const before = aPod();
   const changed = aBoundProxy(
@@ -495,25 +508,25 @@ describe('changes of a running pod', () => {
     aBoundProxy(withSpec({ readinessGates: [{ conditionType: 'example.com/lb' }] }), inPhase('Running'), ...changes);
   const lb = (status: 'True' | 'False') => withCondition({ type: 'example.com/lb', status });
   const cases: Record<string, readonly [proxy: ProxyPod, target: BoundTarget, step: string]> = {
-    'are carried': [changed, known([], running), 'carry: {"images":{"app":"app:2"}}'],
-    'are carried once': [changed, known([carriedTo({ images: { app: 'app:2' } })], running), 'no-change'],
+    'are sent': [changed, known([], running), 'send: {"images":{"app":"app:2"}}'],
+    'are sent once': [changed, known([sentTo({ images: { app: 'app:2' } })], running), 'no-change'],
     'follow later ones':
-      [changed, known([carriedTo({ images: { app: 'app:3' } })], running), 'carry: {"images":{"app":"app:2"}}'],
+      [changed, known([sentTo({ images: { app: 'app:3' } })], running), 'send: {"images":{"app":"app:2"}}'],
     'are taken back': [
       aBoundProxy(annotated(manifest(before)), inPhase('Running')),
-      known([carriedTo({ images: { app: 'app:3' } })], running), 'carry: {}',
+      known([sentTo({ images: { app: 'app:3' } })], running), 'send: {}',
     ],
     'wait for a chaperon that stays': [changed, known([terminating()], running), 'confirm-delegate-gone: delete'],
     'are none where nothing was changed':
       [aBoundProxy(annotated(manifest(before)), inPhase('Running')), known([], running), 'no-change'],
-    'to a readiness gate are carried':
-      [gated(lb('True')), known([], running), 'carry: {"gates":{"example.com/lb":{"status":"True"}}}'],
+    'to a readiness gate are sent':
+      [gated(lb('True')), known([], running), 'send: {"gates":{"example.com/lb":{"status":"True"}}}'],
     'to a gate that the target decides on are not':
       [gated(lb('True')), known([], [...running, lb('True')]), 'no-change'],
-    'to a gate that the source decides on are carried again': [
+    'to a gate that the source decides on are sent again': [
       gated(lb('False')),
-      known([carriedTo({ gates: { 'example.com/lb': { status: 'True' } } })], [...running, lb('True')]),
-      'carry: {"gates":{"example.com/lb":{"status":"False"}}}',
+      known([sentTo({ gates: { 'example.com/lb': { status: 'True' } } })], [...running, lb('True')]),
+      'send: {"gates":{"example.com/lb":{"status":"False"}}}',
     ],
   };
   for (const [what, [proxy, target, step]] of Object.entries(cases)) {
@@ -522,9 +535,9 @@ describe('changes of a running pod', () => {
 
   it("the target's copy of a gate that the source decides on is not shown", () => {
     const gates = { 'example.com/lb': { status: 'True' } } as const;
-    const target = known([carriedTo({ gates })], [inPhase('Running'), scheduled(), lb('False')]);
+    const target = known([sentTo({ gates })], [inPhase('Running'), scheduled(), lb('False')]);
     const step = planFeedback(gated(lb('True'), inPhase('Pending')), target);
-    const shown = afterStatusPatches(aProxy(), step.kind === 'mirror' ? step.plan : []);
+    const shown = afterStatusPatches(aProxy(), step.kind === 'copy-status' ? step.plan : []);
     assert.deepEqual(
       shown.status?.conditions?.filter(({ type }) => type === 'example.com/lb').map(({ status }) => status), ['True'],
     );
@@ -534,7 +547,7 @@ describe('changes of a running pod', () => {
     'that was looked at', () => {
     const versionIn = (proxy: ProxyPod) => {
       const step = planFeedback(proxy, known([], [inPhase('Running')]));
-      const [command] = step.kind === 'mirror' ? step.plan : [];
+      const [command] = step.kind === 'copy-status' ? step.plan : [];
       return command?.kind === 'patch' ? (command.patch as Pod).metadata.resourceVersion : 'no patch';
     };
     assert.equal(versionIn(aBoundProxy(lb('True'))), '1');
@@ -546,7 +559,7 @@ describe('changes of a running pod', () => {
     const step = planFeedback(
       proxy, known([], [inPhase('Running'), annotated({ both: 'theirs', 'cni.example.com/ips': '10.0.0.1' })]),
     );
-    const [command] = step.kind === 'mirror' ? step.plan : [];
+    const [command] = step.kind === 'copy-status' ? step.plan : [];
     const { annotations } = (command?.kind === 'patch' ? (command.patch as Pod) : aProxy()).metadata;
     assert.equal((command?.kind === 'patch' ? (command.patch as Pod) : aProxy()).metadata.resourceVersion, '1');
     assert.deepEqual(

@@ -2,7 +2,7 @@
 // rejected is told once and not tried for ever, and no other pod is changed.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { CARRIED_CHANGES_ANNOTATION } from '../../../../api/objects/keys.ts';
+import { SENT_CHANGES_ANNOTATION } from '../../../../api/objects/keys.ts';
 import type { Pod } from '../../../../api/objects/core.ts';
 import { applyChanges, type ChangeTools } from '../../../../delegate-controller/chaperon/apply-changes.ts';
 import { sendChanges, type ChangeRoute } from '../../../../delegate-controller/feedback/send-changes.ts';
@@ -53,7 +53,7 @@ function anEventSink() {
   return { told, events: { record: (event: EventRecord) => void told.push(event) } };
 }
 
-const notedIn = ({ patch }: Written): string | undefined => patch.metadata?.annotations?.[CARRIED_CHANGES_ANNOTATION];
+const notedIn = ({ patch }: Written): string | undefined => patch.metadata?.annotations?.[SENT_CHANGES_ANNOTATION];
 
 /** Images that specs get, beside what annotations say of them. */
 const imagesIn = (written: readonly Written[]): readonly unknown[] => written.flatMap(({ patch }) =>
@@ -126,7 +126,7 @@ describe('changes that a target applies', () => {
     assert.deepEqual(written, []);
   });
   it('change nothing twice', async () => {
-    const { written, done } = apply(aDelegate(annotated({ [CARRIED_CHANGES_ANNOTATION]: TEXT })));
+    const { written, done } = apply(aDelegate(annotated({ [SENT_CHANGES_ANNOTATION]: TEXT })));
     await done;
     assert.deepEqual(written, []);
   });

@@ -2,7 +2,7 @@
 // That an API server reads the same from them is held by integration tests.
 import { describe } from 'node:test';
 import {
-  CARRIED_CHANGES_ANNOTATION, CHAPERON_FINALIZER, PARENT_CLUSTER_LABEL, PARENT_UID_LABEL, RUN_ONCE_FINALIZER,
+  SENT_CHANGES_ANNOTATION, CHAPERON_FINALIZER, PARENT_CLUSTER_LABEL, PARENT_UID_LABEL, RUN_ONCE_FINALIZER,
 } from '../../../../api/objects/keys.ts';
 import { sourcePolicies } from '../../../../manifests/policies/source-policy.ts';
 import type { AskedPermission } from '../../../support/cel.ts';
@@ -61,11 +61,11 @@ describe('what a source writes in a target: the policies', () => {
     'a change of what runs, once it may not':
       [update('podchaperons', chaperon({ a: 1 }), chaperon({ a: 2 }), { can: isLeaving }), /only delete it/],
     'a change that is carried to what runs, once it may not': [
-      update('podchaperons', chaperon({}), chaperon({}, { [CARRIED_CHANGES_ANNOTATION]: '{}' }), { can: isLeaving }),
+      update('podchaperons', chaperon({}), chaperon({}, { [SENT_CHANGES_ANNOTATION]: '{}' }), { can: isLeaving }),
       /only delete it/,
     ],
     'to take back a carried change, once it may not': [
-      update('podchaperons', chaperon({}, { [CARRIED_CHANGES_ANNOTATION]: '{}' }), chaperon({}), { can: isLeaving }),
+      update('podchaperons', chaperon({}, { [SENT_CHANGES_ANNOTATION]: '{}' }), chaperon({}), { can: isLeaving }),
       /only delete it/,
     ],
     'another annotation, once it may not': [

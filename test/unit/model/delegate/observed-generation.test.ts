@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { withOwnGenerations } from '../../../../model/delegate/observed-generation.ts';
 import { writeSentChanges } from '../../../../model/pod/live-changes.ts';
-import { CARRIED_CHANGES_ANNOTATION } from '../../../../api/objects/keys.ts';
+import { SENT_CHANGES_ANNOTATION } from '../../../../api/objects/keys.ts';
 import { aChaperonRecord, aDelegateRecord, annotated, withMetadata } from '../../../support/builders.ts';
 
-const carried = (of: string) => annotated({ [CARRIED_CHANGES_ANNOTATION]: writeSentChanges({ of, changes: {} }) });
+const carried = (of: string) => annotated({ [SENT_CHANGES_ANNOTATION]: writeSentChanges({ of, changes: {} }) });
 const generation = (of: number) => withMetadata({ generation: of });
 
 describe('the generation that a proxy shows as observed', () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Pod, PodSpec } from '../../../../api/objects/core.ts';
 import {
-  CARRIED_CHANGES_ANNOTATION, PROVIDER_KEY, PROXY_CONSTRAINTS_ANNOTATION, SPEC_AT_BIND_ANNOTATION,
+  SENT_CHANGES_ANNOTATION, PROVIDER_KEY, PROXY_CONSTRAINTS_ANNOTATION, SPEC_AT_BIND_ANNOTATION,
 } from '../../../../api/objects/keys.ts';
 import type { Command } from '../../../../model/objects/plan.ts';
 import {
@@ -93,10 +93,10 @@ describe('gatesOf', () => {
   });
 });
 
-describe('what is carried', () => {
+describe('what is sent', () => {
   it('comes back as it was written', () => {
-    const carried = { of: 'x', changes: { images: { app: 'app:2' } } };
-    assert.deepEqual(readSentChanges(writeSentChanges(carried)), carried);
+    const sent = { of: 'x', changes: { images: { app: 'app:2' } } };
+    assert.deepEqual(readSentChanges(writeSentChanges(sent)), sent);
   });
   for (const text of [undefined, '', 'x', 'null', '{}', '{"of":1,"changes":{}}', '{"of":"x"}', '[]']) {
     it(`is nothing in ${text}`, () => assert.equal(readSentChanges(text), undefined));
@@ -122,7 +122,7 @@ describe('planLiveChanges', () => {
   ));
   const uid = 'delegate-uid';
   const noted = (changes: LiveChanges) =>
-    ({ uid, annotations: { [CARRIED_CHANGES_ANNOTATION]: writeSentChanges({ of: stateOf(changes), changes }) } });
+    ({ uid, annotations: { [SENT_CHANGES_ANNOTATION]: writeSentChanges({ of: stateOf(changes), changes }) } });
 
   it('writes an image by its container', () => {
     const changes = { images: { app: 'app:2', init: 'init:2', gone: 'x' } };

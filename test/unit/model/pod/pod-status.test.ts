@@ -3,11 +3,11 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { Condition, PodStatus } from '../../../../api/objects/core.ts';
 import {
-  digestOf, mirroredStatus, sourceConditions, statusOfContainers, toStatusPatch, withSourceConditions,
+  digestOf, copiedStatus, sourceConditions, statusOfContainers, toStatusPatch, withSourceConditions,
 } from '../../../../model/pod/pod-status.ts';
 import { afterMergePatch, frozen } from '../../../support/builders.ts';
 
-describe('mirroredStatus', () => {
+describe('copiedStatus', () => {
   it('keeps the fields that a user looks at', () => {
     const status: PodStatus = frozen({
       phase: 'Failed', conditions: [{ type: 'Ready', status: 'False' }],
@@ -17,38 +17,38 @@ describe('mirroredStatus', () => {
       startTime: '2026-01-01T00:00:00Z', containerStatuses: [{ name: 'app' }],
       initContainerStatuses: [{ name: 'init' }], ephemeralContainerStatuses: [{ name: 'debug' }],
     });
-    assert.deepEqual(mirroredStatus(status), status);
+    assert.deepEqual(copiedStatus(status), status);
   });
 
   it("drops what belongs to the target itself, and what it does not know", () => {
     const status = {
       phase: 'Running', qosClass: 'Guaranteed', nominatedNodeName: 'n', extra: 1,
     } as PodStatus;
-    assert.deepEqual(mirroredStatus(status), { phase: 'Running' });
+    assert.deepEqual(copiedStatus(status), { phase: 'Running' });
   });
 
   it('shares what needs no cutting, and no more', () => {
     const containerStatuses = [{ name: 'a', state: {} }, { name: 'b'.repeat(5_000) }];
     const status = { conditions: [{ type: 'Ready', status: 'True' }], containerStatuses } as unknown as PodStatus;
-    const mirrored = mirroredStatus(frozen(status));
-    assert.equal(mirrored.conditions, status.conditions);
-    assert.equal(mirrored.containerStatuses?.[0], status.containerStatuses?.[0]);
-    assert.deepEqual(mirrored.containerStatuses?.map(({ name }) => name.length), [1, 4_096]);
+    const lastWrite = copiedStatus(frozen(status));
+    assert.equal(lastWrite.conditions, status.conditions);
+    assert.equal(lastWrite.containerStatuses?.[0], status.containerStatuses?.[0]);
+    assert.deepEqual(lastWrite.containerStatuses?.map(({ name }) => name.length), [1, 4_096]);
   });
 
   it('of its own output is the same again', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.constantFrom('phase', 'reason', 'podIP', 'hostIP', 'x', '__proto__'), fc.string()),
         (status) => {
-        const once = mirroredStatus(status);
-        assert.deepEqual(mirroredStatus(once), once);
+        const once = copiedStatus(status);
+        assert.deepEqual(copiedStatus(once), once);
       }),
     );
   });
 });
 
 describe('C2-13: a status that a target has blown up', () => {
-  const size = (status: unknown) => JSON.stringify(mirroredStatus(status as PodStatus)).length;
+  const size = (status: unknown) => JSON.stringify(copiedStatus(status as PodStatus)).length;
   const deep = (depth: number): unknown => (depth === 0 ? 'x' : { deeper: deep(depth - 1) });
   const cases: Record<string, readonly [status: unknown, most: number]> = {
     'a text that is too long is cut': [{ message: 'x'.repeat(1e6) }, 4_200],
