@@ -72,9 +72,9 @@ async function runNode(flags: GatewayNodeFlags, asked: AbortSignal): Promise<voi
       { kubeconfigPath: flags.kubeconfig, context: flags.context, userAgent: userAgent('pod-plane') },
     );
     shutdown.add({ name: 'connections', stop: () => client.transport.close() });
-    const { namespace, nodeName: node, listenPort, mtu: underlayMtu } = flags;
+    const { namespace, nodeName: node, listenPort, mtu: pathMtu } = flags;
     const plane = startPodPlaneNode(
-      { client, namespace, node, program, listenPort, addresses, underlayMtu, instanceId: ownInstanceId(), logger },
+      { client, namespace, node, program, listenPort, addresses, pathMtu, instanceId: ownInstanceId(), logger },
       signal,
     );
     shutdown.add({ name: 'pod plane', stop: () => plane.ended });

@@ -16,7 +16,7 @@ export interface NodePlane {
 /** Name of the nftables table on every node. */
 export const TABLE = 'isthmus';
 /** The names in a cluster; tests with several gateways on a machine use others. */
-export const LINK_NAMES: LinkNames = { tunnel: 'isthmus-wg', overlay: 'isthmus-vx' };
+export const LINK_NAMES: LinkNames = { tunnel: 'isthmus-wg', vxlan: 'isthmus-vx' };
 
 /** Reconciles a node's part of the pod plane. */
 export class NetworkKeeper {
@@ -29,7 +29,7 @@ export class NetworkKeeper {
   #failure: string | undefined;
 
   constructor(names: LinkNames, logger: Logger) {
-    this.#names = [names.tunnel, names.overlay];
+    this.#names = [names.tunnel, names.vxlan];
     this.#logger = logger;
   }
 

@@ -11,7 +11,7 @@ import type { Fence } from '../../kubernetes/flow/fence.ts';
 import { endpointObjectName } from '../../model/network/gateway-names.ts';
 import { messageOf } from '../../process/errors.ts';
 import type { CableConnection } from '../../gateway/protocol/cable-driver.ts';
-import { WIREGUARD_OVERHEAD } from '../plan/gateway-network.ts';
+import { tunnelMtu } from '../plan/gateway-network.ts';
 import { keepPlaneKeys } from '../wireguard/plane-key-secret.ts';
 import type { PlaneKeys } from '../plan/plane-keys.ts';
 import type { PlaneMembers } from '../plan/plane-members.ts';
@@ -37,7 +37,7 @@ export interface PodPlaneOptions {
    */
   readonly addresses?: readonly string[] | undefined;
   /** Path MTU between gateways, in bytes. */
-  readonly underlayMtu: number;
+  readonly pathMtu: number;
   /** Holds while this node is the gateway. */
   readonly fence: Fence;
   readonly makeAgent: () => RouteAgent;
@@ -162,7 +162,7 @@ export class PodPlaneController {
     this.#agent ??= this.#options.makeAgent();
     await this.#agent.use({
       nodeAddress: own.address, gatewayAddress: gateway.address, remoteRanges,
-      podRanges: prefixes.map((prefix) => prefix.own), mtu: this.#options.underlayMtu - WIREGUARD_OVERHEAD,
+      podRanges: prefixes.map((prefix) => prefix.own), mtu: tunnelMtu(this.#options.pathMtu),
     });
     return undefined;
   }
@@ -194,10 +194,10 @@ export class PodPlaneController {
     readonly own: PlaneNode; readonly members: PlaneMembers; readonly keys: PlaneKeys;
     readonly workers: ReturnType<typeof workersOf>; readonly isReachable: boolean
   }): Promise<WireguardDriver> {
-    const { program, listenPort, underlayMtu, changed, logger, startDriver = startWireguardDriver } = this.#options;
+    const { program, listenPort, pathMtu, changed, logger, startDriver = startWireguardDriver } = this.#options;
     const driver = await startDriver({
       clusterId, program, names: LINK_NAMES, listenPort, privateKey: of.keys.privateKey, prefixes: of.members.prefixes,
-      isReachable: of.isReachable, underlayMtu, nodeAddress: of.own.address, workers: of.workers, changed, logger,
+      isReachable: of.isReachable, pathMtu, nodeAddress: of.own.address, workers: of.workers, changed, logger,
     });
     logger.info({ cluster: clusterId, node: of.own.name }, 'this node is the gateway of the pod plane');
     return driver;

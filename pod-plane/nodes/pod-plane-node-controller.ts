@@ -20,7 +20,7 @@ import { observeGateway } from '../../gateway/status/tunnel-metrics.ts';
 /** Dependencies and options. */
 export interface PodPlaneNodeOptions extends Pick<
   PodPlaneOptions,
-  'client' | 'namespace' | 'node' | 'program' | 'listenPort' | 'addresses' | 'underlayMtu' | 'startDriver'
+  'client' | 'namespace' | 'node' | 'program' | 'listenPort' | 'addresses' | 'pathMtu' | 'startDriver'
 > {
   /** Holder identity for the Lease. */
   readonly instanceId: string;

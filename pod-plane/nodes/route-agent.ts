@@ -40,7 +40,7 @@ export class RouteAgent {
 
   /** Sets the routes; a gateway that moved to another node costs one route change. */
   async use({ nodeAddress, gatewayAddress, remoteRanges, podRanges, mtu }: RouteAgentFacts): Promise<void> {
-    const device = this.#names.overlay;
+    const device = this.#names.vxlan;
     await this.#keeper.keep({
       network: {
         links: [{ kind: 'vxlan', name: device, mtu, local: nodeAddress }],
@@ -48,7 +48,7 @@ export class RouteAgent {
         neighbours: [{ device, address: gatewayAddress }],
         rules: [],
       },
-      ruleset: toWorkerRuleset({ table: TABLE, overlay: device, podRanges }),
+      ruleset: toWorkerRuleset({ table: TABLE, vxlan: device, podRanges }),
     });
   }
 

@@ -8,7 +8,7 @@ export interface PacketRules {
   /** The tunnel interface on the gateway node. */
   readonly tunnel: string;
   /** The interface to the cluster's other nodes; missing when there are none. */
-  readonly overlay?: string | undefined;
+  readonly vxlan?: string | undefined;
   readonly prefixes: readonly PodPrefix[];
   /** CIDRs of members between which traffic is forwarded. */
   readonly relayed: readonly string[];
@@ -47,9 +47,9 @@ export function toRuleset(rules: PacketRules): Json {
       ...rules.prefixes.map((prefix) => rule(
         'to-tunnel', [onInterface('oifname', rules.tunnel), mapPrefix('snat', 'saddr', prefix.own, prefix.seen)],
       )),
-      ...(rules.overlay === undefined ? [] : [
+      ...(rules.vxlan === undefined ? [] : [
         rule(
-          'to-tunnel', [onInterface('oifname', rules.overlay), onInterface('iifname', rules.tunnel), { accept: null }],
+          'to-tunnel', [onInterface('oifname', rules.vxlan), onInterface('iifname', rules.tunnel), { accept: null }],
         ),
       ]),
       ...forwardRules(rules).map((expr) => rule('forward', expr)),
@@ -64,8 +64,8 @@ export function removal(table: string): readonly Json[] {
 }
 
 /** On a non-gateway node: pods keep their addresses on the way to the gateway. */
-export function toWorkerRuleset({ table, overlay, podRanges }: {
-  readonly table: string; readonly overlay: string; readonly podRanges: readonly string[]
+export function toWorkerRuleset({ table, vxlan, podRanges }: {
+  readonly table: string; readonly vxlan: string; readonly podRanges: readonly string[]
 }): Json {
   return {
     nftables: [
@@ -84,7 +84,7 @@ export function toWorkerRuleset({ table, overlay, podRanges }: {
           add: {
             rule: {
               family: FAMILY, table, chain: 'to-gateway',
-              expr: [onInterface('oifname', overlay), mapPrefix('snat', 'saddr', range, range)],
+              expr: [onInterface('oifname', vxlan), mapPrefix('snat', 'saddr', range, range)],
             },
           },
         }),
@@ -95,7 +95,7 @@ export function toWorkerRuleset({ table, overlay, podRanges }: {
             { family: FAMILY, table, name: 'forward', type: 'filter', hook: 'forward', prio: FILTER, policy: 'accept' },
         },
       },
-      ...clamp(overlay).map((expr) => ({ add: { rule: { family: FAMILY, table, chain: 'forward', expr } } })),
+      ...clamp(vxlan).map((expr) => ({ add: { rule: { family: FAMILY, table, chain: 'forward', expr } } })),
     ],
   };
 }

@@ -50,7 +50,7 @@ export function announcedAddresses(gateway: PlaneNode, nodes: readonly PlaneNode
 }
 
 /**
- * Nodes that the gateway reaches over the overlay. Nodes without a podCIDR are reached by the network plugin's own
+ * Nodes that the gateway reaches over VXLAN. Nodes without a podCIDR are reached by the network plugin's own
  * routes.
  */
 export function workersOf(nodes: readonly PlaneNode[], gateway: string): readonly WorkerNode[] {

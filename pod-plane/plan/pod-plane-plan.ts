@@ -108,7 +108,7 @@ function overlaps(one: string, other: string): boolean {
 }
 
 /** A gateway's tunnel address: the first of its first pod CIDR, which no pod gets. Undefined without a CIDR. */
-export function overlayAddress(ranges: readonly string[]): string | undefined {
+export function tunnelAddress(ranges: readonly string[]): string | undefined {
   const range = parseRange(ranges[0] ?? '');
   return range === undefined ? undefined : formatV4(range.first);
 }

@@ -6,11 +6,11 @@ import type { PodPrefix } from '../../model/network/pod-addresses.ts';
 import { messageOf } from '../../process/errors.ts';
 import type { CableConnection, CableDriver } from '../../gateway/protocol/cable-driver.ts';
 import { ECHO_PORT } from '../../gateway/tunnel/echo.ts';
-import { gatewayNetwork, WIREGUARD_OVERHEAD, type LinkNames } from '../plan/gateway-network.ts';
+import { gatewayNetwork, tunnelMtu, type LinkNames } from '../plan/gateway-network.ts';
 import type { Network } from '../plan/network-plan.ts';
 import { toRuleset } from '../plan/packet-rules.ts';
 import {
-  overlayAddress, planPodPlane, type PodPeer, type PodPlanePlan, type WorkerNode,
+  tunnelAddress, planPodPlane, type PodPeer, type PodPlanePlan, type WorkerNode,
 } from '../plan/pod-plane-plan.ts';
 import { NetworkKeeper, TABLE } from '../network/node-network.ts';
 import { WireguardPeers } from './wireguard-peers.ts';
@@ -29,7 +29,7 @@ export interface WireguardDriverOptions {
   /** Whether peers can dial in. */
   readonly isReachable: boolean;
   /** Path MTU between gateways, in bytes; 1500 on most networks. */
-  readonly underlayMtu: number;
+  readonly pathMtu: number;
   /** Address of this node within the cluster; needed only with workers. */
   readonly nodeAddress?: string | undefined;
   readonly workers?: readonly WorkerNode[] | undefined;
@@ -156,24 +156,24 @@ export class WireguardDriver implements CableDriver {
     const peers = this.#plan.peers.filter((peer) => peer.clusterId !== without)
       .map((peer) => ({ ...peer, endpoint: this.#peers.endpointOf(peer.clusterId) }));
     const rules = {
-      table: TABLE, tunnel: names.tunnel, ...(this.#workers.length > 0 && { overlay: names.overlay }), prefixes,
+      table: TABLE, tunnel: names.tunnel, ...(this.#workers.length > 0 && { vxlan: names.vxlan }), prefixes,
       relayed: this.#plan.relayed, echoPort: ECHO_PORT,
     };
     // before anybody can send us something
     await this.#keeper.keep({ network: this.#network(), ruleset: toRuleset(rules) });
     await this.#process.configure({ privateKey: this.#privateKey, listenPort, peers });
-    const own = this.#overlayAddress();
+    const own = this.#tunnelAddress();
     if (own !== undefined) await this.#peers.askFrom(own);
   }
 
-  #overlayAddress(): string | undefined {
-    return overlayAddress(this.#prefixes.map(({ own }) => own));
+  #tunnelAddress(): string | undefined {
+    return tunnelAddress(this.#prefixes.map(({ own }) => own));
   }
 
   #network(): Network {
-    const { names, underlayMtu, nodeAddress } = this.#options;
+    const { names, pathMtu, nodeAddress } = this.#options;
     return gatewayNetwork({
-      names, underlayMtu, nodeAddress, source: this.#overlayAddress(), routes: this.#plan.routes,
+      names, pathMtu, nodeAddress, source: this.#tunnelAddress(), routes: this.#plan.routes,
       workers: this.#workers,
     });
   }
@@ -225,7 +225,7 @@ export async function startWireguardDriver(options: WireguardDriverOptions): Pro
   const keeper = new NetworkKeeper(options.names, options.logger);
   const holder: { driver?: WireguardDriver } = {};
   const process = await WireguardProcess.start({
-    program: options.program, interfaceName: options.names.tunnel, mtu: options.underlayMtu - WIREGUARD_OVERHEAD,
+    program: options.program, interfaceName: options.names.tunnel, mtu: tunnelMtu(options.pathMtu),
     ended: (said) => {
       if (holder.driver?.isClosed === true) return; // its link was deleted
       options.logger.error({ said }, 'WireGuard has ended');

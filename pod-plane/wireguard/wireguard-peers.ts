@@ -5,7 +5,7 @@ import { nextAttempt, type Attempt } from '../../gateway/protocol/candidate-addr
 import { NO_ROUND_TRIPS, toStatistics } from '../../gateway/protocol/round-trip-statistics.ts';
 import { Echo } from '../../gateway/tunnel/echo.ts';
 import { inUse, newest, peerStatus } from '../plan/peer-status.ts';
-import { overlayAddress, type PodPeer } from '../plan/pod-plane-plan.ts';
+import { tunnelAddress, type PodPeer } from '../plan/pod-plane-plan.ts';
 import type { WireguardPeerState } from '../plan/wireguard-protocol.ts';
 import { resolveEndpoint } from './resolve-endpoint.ts';
 import { hostOf } from '../../gateway/protocol/allowed-services.ts';
@@ -50,7 +50,7 @@ export class WireguardPeers {
   /** Removes a peer; false when there is none. */
   remove(clusterId: string): boolean {
     const record = this.#records.get(clusterId);
-    if (record !== undefined) this.#echo?.forget(overlayAddress(record.peer.ranges) ?? '');
+    if (record !== undefined) this.#echo?.forget(tunnelAddress(record.peer.ranges) ?? '');
     return this.#records.delete(clusterId);
   }
 
@@ -90,7 +90,7 @@ export class WireguardPeers {
     return isChanged;
   }
 
-  /** Asks the gateways for answers from this overlay address. Throws what opening a socket throws. */
+  /** Asks the gateways for answers from this tunnel address. Throws what opening a socket throws. */
   async askFrom(address: string): Promise<void> {
     this.#echo ??= await Echo.open(address);
   }
@@ -98,7 +98,7 @@ export class WireguardPeers {
   /** Asks every peer's gateway for an answer. */
   askAll(): void {
     for (const { peer } of this.#records.values()) {
-      const address = overlayAddress(peer.ranges);
+      const address = tunnelAddress(peer.ranges);
       if (address !== undefined) this.#echo?.send(address);
     }
   }
@@ -120,7 +120,7 @@ export class WireguardPeers {
   }
 
   #answers({ peer }: PeerRecord): boolean {
-    const answeredMs = this.#echo?.state(overlayAddress(peer.ranges) ?? '').answeredMs;
+    const answeredMs = this.#echo?.state(tunnelAddress(peer.ranges) ?? '').answeredMs;
     return answeredMs !== undefined && performance.now() - answeredMs < DEAD_AFTER_MS;
   }
 
@@ -131,7 +131,7 @@ export class WireguardPeers {
 
   #connection(record: PeerRecord, refused: string | undefined): CableConnection {
     const { peer, state, endpoints } = record;
-    const trips = this.#echo?.state(overlayAddress(peer.ranges) ?? '').trips ?? NO_ROUND_TRIPS;
+    const trips = this.#echo?.state(tunnelAddress(peer.ranges) ?? '').trips ?? NO_ROUND_TRIPS;
     const statistics = toStatistics(trips);
     const seen = state?.endpoint;
     return {

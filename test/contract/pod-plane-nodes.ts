@@ -35,7 +35,7 @@ class NotedNode {
     this.node = startPodPlaneNode(
       {
         client, namespace: INSTALL_NAMESPACE, node: name, program: '', listenPort: 51_820,
-        underlayMtu: 1_500, instanceId: `${name}-run`, timings: TIMINGS, logger: pino({ level: 'silent' }),
+        pathMtu: 1_500, instanceId: `${name}-run`, timings: TIMINGS, logger: pino({ level: 'silent' }),
         startDriver: async (options) => this.#makeDriver(options), makeAgent: () => this.#makeAgent(),
       },
       this.stop.signal,

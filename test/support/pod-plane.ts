@@ -14,7 +14,7 @@ import type { GatewayQuestion } from './pod-plane-gateway.ts';
 
 const GATEWAY = new URL('pod-plane-gateway.js', import.meta.url);
 const POD = new URL('namespace-pod.js', import.meta.url);
-const UNDERLAY_MTU = 1_500;
+const PATH_MTU = 1_500;
 const TIMEOUT_MS = 30_000;
 
 /** A cluster on the pod plane. */
@@ -96,7 +96,7 @@ export class PodPlane {
       .map(({ name, address, podCIDR }) => ({ name, address, podCIDR }));
     const options = {
       clusterId: cluster.id, program: this.#program, listenPort: 51_820,
-      privateKey, prefixes: cluster.prefixes, isReachable: cluster.addresses.length > 0, underlayMtu: UNDERLAY_MTU,
+      privateKey, prefixes: cluster.prefixes, isReachable: cluster.addresses.length > 0, pathMtu: PATH_MTU,
       nodeAddress: node.address, workers,
     };
     const { failure } =
@@ -115,7 +115,7 @@ export class PodPlane {
       .flatMap(({ prefixes }) => prefixes.map(({ seen }) => seen));
     const facts = {
       nodeAddress: node.address, gatewayAddress: gateway.address, remoteRanges, podRanges: [cluster.podCIDR],
-      mtu: UNDERLAY_MTU - 80,
+      mtu: PATH_MTU - 80,
     };
     const { failure } =
       await agent.ask<{ readonly failure: string }>({ ask: 'route', facts } satisfies GatewayQuestion);

@@ -38,7 +38,7 @@ it('a worker takes up its part as soon as all is known, whatever was known last,
     failure: undefined,
   }) as unknown as RouteAgent;
   const controller = new PodPlaneController({
-    client: server.client, namespace: 'isthmus-system', node: 'other', program: '', listenPort: 51_820, underlayMtu:
+    client: server.client, namespace: 'isthmus-system', node: 'other', program: '', listenPort: 51_820, pathMtu:
       1_500, fence: { holds: () => false, msLeft: () => 0 }, makeAgent, changed: () => undefined, logger: SILENT,
   });
   const running = controller.run(stopped.signal);

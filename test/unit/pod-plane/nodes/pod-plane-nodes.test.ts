@@ -78,7 +78,7 @@ describe('the part of a node', () => {
 
   async function started(name = 'one'): Promise<PodPlaneController> {
     const controller = new PodPlaneController({
-      client: cluster.client, namespace: NAMESPACE, node: name, program: '', listenPort: 51_820, underlayMtu: 1_500,
+      client: cluster.client, namespace: NAMESPACE, node: name, program: '', listenPort: 51_820, pathMtu: 1_500,
       fence, makeAgent, startDriver: async () => driver() as never, changed: () => undefined, logger: SILENT,
     });
     void controller.run(stop.signal);

@@ -3,16 +3,16 @@ import { describe, it } from 'node:test';
 import { gatewayNetwork, type GatewayNetworkFacts } from '../../../../pod-plane/plan/gateway-network.ts';
 
 const FACTS: GatewayNetworkFacts = {
-  names: { tunnel: 'wg', overlay: 'vx' }, underlayMtu: 1_500, nodeAddress: '10.0.0.1',
+  names: { tunnel: 'wg', vxlan: 'vx' }, pathMtu: 1_500, nodeAddress: '10.0.0.1',
   source: '10.1.0.0', routes: ['10.2.0.0/16'], workers: [{ name: 'w', address: '10.0.0.2', podCIDR: '10.1.2.0/24' }],
 };
 
 describe('the network of a gateway node', () => {
-  it('has room in the tunnel for what WireGuard adds, and never more on the overlay than in the tunnel', () => {
+  it('has room in the tunnel for what WireGuard adds, and never more on VXLAN than in the tunnel', () => {
     assert.deepEqual(gatewayNetwork(FACTS).links.map(({ name, mtu }) => [name, mtu]), [['wg', 1_420], ['vx', 1_420]]);
-    assert.deepEqual(gatewayNetwork({ ...FACTS, underlayMtu: 9_000 }).links.map(({ mtu }) => mtu), [8_920, 8_920]);
+    assert.deepEqual(gatewayNetwork({ ...FACTS, pathMtu: 9_000 }).links.map(({ mtu }) => mtu), [8_920, 8_920]);
   });
-  it('leads to the others through the tunnel, and to its own nodes over the overlay, for what comes out of the tunnel',
+  it('leads to the others through the tunnel, and to its own nodes over VXLAN, for what comes out of the tunnel',
     () => {
     const { routes, neighbours, rules } = gatewayNetwork(FACTS);
     assert.deepEqual(routes, [
@@ -23,7 +23,7 @@ describe('the network of a gateway node', () => {
       [neighbours, rules], [[{ device: 'vx', address: '10.0.0.2' }], [{ inInterface: 'wg', table: 7_373 }]],
     );
   });
-  it('has no overlay where there is no other node, or no address for them', () => {
+  it('has no VXLAN where there is no other node, or no address for them', () => {
     for (const given of [{ ...FACTS, workers: [] }, { ...FACTS, nodeAddress: undefined }]) {
       const { links, neighbours } = gatewayNetwork(given);
       assert.deepEqual([links.map(({ name }) => name), neighbours], [['wg'], []]);

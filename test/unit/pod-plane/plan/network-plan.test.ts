@@ -8,9 +8,9 @@ const NOTHING: ObservedNetwork =
   { links: [], addresses: [], routes: [], neighbours: [], forwarding: [], rules: [{ table: 'main' }] };
 const EMPTY: Network = { links: [], routes: [], neighbours: [], rules: [] };
 const tunnel = { kind: 'wireguard', name: 'wg', mtu: 1_420, address: '10.1.0.0' } as const;
-const overlay = { kind: 'vxlan', name: 'vx', mtu: 1_420, local: '192.0.2.2' } as const;
+const vxlan = { kind: 'vxlan', name: 'vx', mtu: 1_420, local: '192.0.2.2' } as const;
 const wanted: Network = {
-  links: [tunnel, overlay],
+  links: [tunnel, vxlan],
   routes: [{ device: 'wg', range: '10.2.0.0/16', source: '10.1.0.0' }, {
     device: 'vx', range: '10.1.2.0/24', via: '192.0.2.3', table: 7_373,
   }],
@@ -126,7 +126,7 @@ describe('the plan of a node\'s network', () => {
     ]);
   });
   it('gives up an address that nobody wants, and keeps those of IPv6', () => {
-    const links = [{ ...tunnel, address: undefined }, overlay];
+    const links = [{ ...tunnel, address: undefined }, vxlan];
     assert.deepEqual(say({ ...wanted, links }, there), ['ip addr del 10.1.0.0/32 dev wg']);
   });
   it('leaves everything of others alone', () => {

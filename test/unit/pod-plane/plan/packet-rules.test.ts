@@ -78,7 +78,7 @@ describe('packet rules of a gateway', () => {
 });
 
 describe('packet rules of another node', () => {
-  const ruleset = toWorkerRuleset({ table: 'isthmus', overlay: 'vx', podRanges: ['10.1.0.0/16'] });
+  const ruleset = toWorkerRuleset({ table: 'isthmus', vxlan: 'vx', podRanges: ['10.1.0.0/16'] });
   it('keep the addresses of pods on the way to the gateway', () => assert.match(
     inChain(ruleset, 'to-gateway')[0] ?? '', /"vx".*"snat".*10\.1\.0\.0/,
   ));

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import {
-  overlayAddress, planPodPlane, type PodPeer, type PodPlaneSelf,
+  tunnelAddress, planPodPlane, type PodPeer, type PodPlaneSelf,
 } from '../../../../pod-plane/plan/pod-plane-plan.ts';
 
 const key = (letter: string) => `${letter.repeat(42)}A=`;
@@ -106,6 +106,6 @@ describe('laws of the plan', () => {
 });
 
 describe('the tunnel\'s address', () => {
-  it('is the first of the first range', () => assert.equal(overlayAddress(['10.1.0.0/16', '10.2.0.0/16']), '10.1.0.0'));
-  it('is none without a range', () => assert.equal(overlayAddress([]), undefined));
+  it('is the first of the first range', () => assert.equal(tunnelAddress(['10.1.0.0/16', '10.2.0.0/16']), '10.1.0.0'));
+  it('is none without a range', () => assert.equal(tunnelAddress([]), undefined));
 });
