@@ -125,7 +125,8 @@ describe('verdicts', () => {
 
 describe('the screen of a pod', () => {
   const journey: SeenJourney = {
-    namespace: 'shop', pod: { kind: 'read', records: [bound] }, events: { kind: 'read', records: [] }, targetSide: found,
+    namespace: 'shop', pod: { kind: 'read', records: [bound] }, events: { kind: 'read', records: [] },
+    targetSide: found,
     explanation: undefined,
   };
 
@@ -156,7 +157,8 @@ describe('the screen of a pod', () => {
 describe('policies to suppose', () => {
   const choice = { policies: ['PlacementPolicy/in-europe'], spec: 'require: {}' };
   const journey: SeenJourney = {
-    namespace: 'shop', pod: { kind: 'read', records: [bound] }, events: { kind: 'read', records: [] }, targetSide: found,
+    namespace: 'shop', pod: { kind: 'read', records: [bound] }, events: { kind: 'read', records: [] },
+    targetSide: found,
     explanation: { targets: [] }, choice,
   };
 
@@ -173,7 +175,8 @@ describe('policies to suppose', () => {
 describe('more pods like it', () => {
   const explanation: Explanation = { chosen: 'ClusterTarget/eu', targets: [] };
   const journey = (planned: SeenJourney['planned'], known: SeenJourney['explanation'] = explanation): SeenJourney => ({
-    namespace: 'shop', pod: { kind: 'read', records: [bound] }, events: { kind: 'read', records: [] }, targetSide: found,
+    namespace: 'shop', pod: { kind: 'read', records: [bound] }, events: { kind: 'read', records: [] },
+    targetSide: found,
     explanation: known, planned,
   });
   const placed = (target: string) =>

@@ -61,9 +61,10 @@ describe('copiedAnnotationKeys', () => {
     'no JSON': ['x', undefined], 'no list': ['{}', undefined], 'no texts': ['[1]', undefined],
   };
   for (const [what, [text, keys]] of Object.entries(cases)) {
-    it(`reads ${what}`, () => assert.deepEqual(
-      copiedAnnotationKeys({ annotations: text === undefined ? {} : { [DELEGATE_ANNOTATIONS_ANNOTATION]: text } }), keys,
-    ));
+    it(`reads ${what}`, () => {
+      const annotations = text === undefined ? {} : { [DELEGATE_ANNOTATIONS_ANNOTATION]: text };
+      assert.deepEqual(copiedAnnotationKeys({ annotations }), keys);
+    });
   }
 });
 
