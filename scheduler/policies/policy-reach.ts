@@ -2,7 +2,7 @@
 // keeps all of them waiting, so its author must see it.
 import type { LabelSelector } from '../../api/objects/selectors.ts';
 import { formatSelector, matchesLabelSelector } from '../../model/objects/label-selector.ts';
-import { NO_RULES, ruleAgainst, type KnownPolicy, type Said } from '../snapshot/placement-rules.ts';
+import { NO_RULES, ruleAgainst, type KnownPolicy, type SetByPolicy } from '../snapshot/placement-rules.ts';
 import type { Rejection } from '../snapshot/rejection.ts';
 import { labelsFor, type TargetLabels } from '../snapshot/target-traits.ts';
 
@@ -81,6 +81,6 @@ function selects({ namespace }: KnownPolicy, part: Part, target: TargetLabels): 
   return matchesLabelSelector(part.targets, labelsFor({ isClusters: namespace === undefined }, target));
 }
 
-function said({ title, namespace }: KnownPolicy, value: LabelSelector | undefined): readonly Said<LabelSelector>[] {
+function said({ title, namespace }: KnownPolicy, value: LabelSelector | undefined): readonly SetByPolicy<LabelSelector>[] {
   return value === undefined ? [] : [{ by: title, value, isClusters: namespace === undefined }];
 }

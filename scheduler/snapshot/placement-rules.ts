@@ -35,7 +35,7 @@ export interface PolicyBook {
 }
 
 /** A value with the policy that set it. */
-export interface Said<T> {
+export interface SetByPolicy<T> {
   readonly by: string;
   readonly value: T;
   /** Set by a cluster policy. */
@@ -43,21 +43,21 @@ export interface Said<T> {
 }
 
 /** An override, and whether a cluster policy set it. */
-export type SaidOverride = PolicyOverride & Pick<Said<unknown>, 'isClusters'>;
+export type PolicySetOverride = PolicyOverride & Pick<SetByPolicy<unknown>, 'isClusters'>;
 
 /** The rules for one pod. */
 export interface PlacementRules {
   /** Why the pod must not be placed at all. */
   readonly blocked?: Rejection;
-  readonly require: readonly Said<LabelSelector>[];
-  readonly forbid: readonly Said<LabelSelector>[];
-  readonly tiers?: Said<readonly PolicyTier[]>;
-  readonly replicas?: Said<PolicyReplicas>;
-  readonly spread?: Said<readonly PolicySpread[]>;
-  readonly weights?: Said<Partial<ScoreWeights>>;
-  readonly overrides?: Said<readonly SaidOverride[]>;
-  readonly failover?: Said<'Never' | 'Fenced'>;
-  readonly failback?: Said<Failback>;
+  readonly require: readonly SetByPolicy<LabelSelector>[];
+  readonly forbid: readonly SetByPolicy<LabelSelector>[];
+  readonly tiers?: SetByPolicy<readonly PolicyTier[]>;
+  readonly replicas?: SetByPolicy<PolicyReplicas>;
+  readonly spread?: SetByPolicy<readonly PolicySpread[]>;
+  readonly weights?: SetByPolicy<Partial<ScoreWeights>>;
+  readonly overrides?: SetByPolicy<readonly PolicySetOverride[]>;
+  readonly failover?: SetByPolicy<'Never' | 'Fenced'>;
+  readonly failback?: SetByPolicy<Failback>;
   /** The pods that `spread` counts. */
   readonly spreadSelector?: LabelSelector;
 }
@@ -152,7 +152,7 @@ function speakingOf(selecting: readonly KnownPolicy[], field: (typeof PREFERENCE
 }
 
 /** An administrator's overrides cannot be reverted within a namespace. */
-function allOverrides(selecting: readonly KnownPolicy[]): Said<readonly SaidOverride[]> {
+function allOverrides(selecting: readonly KnownPolicy[]): SetByPolicy<readonly PolicySetOverride[]> {
   const speaking = selecting.filter(({ spec }) => spec.overrides !== undefined)
     .toSorted((a, b) => Number(a.namespace === undefined) - Number(b.namespace === undefined));
   return {
@@ -187,7 +187,7 @@ function oneDivision(own: readonly KnownPolicy[], rules: Record<string, unknown>
  */
 export function ruleAgainst(rules: PlacementRules, target: TargetLabels | undefined): Rejection | undefined {
   if (rules.blocked !== undefined) return rules.blocked;
-  const isMetBy = (said: Said<LabelSelector>) => [
+  const isMetBy = (said: SetByPolicy<LabelSelector>) => [
     labelsFor(said, target), labelsFor(said, target?.assigned ?? target),
   ].map((labels) => matchesLabelSelector(said.value, labels));
   const missed = rules.require.find((said) => isMetBy(said).includes(false));
