@@ -113,7 +113,7 @@ export const DELEGATE_NAME_ANNOTATION = `${ADMIRALTY_PREFIX}delegate-name`;
  * Annotation on PodChaperons and their delegates, set by the scheduler, read by the source: key of the target that they
  * were created through. Two targets may lead to one cluster.
  */
-export const MADE_THROUGH_ANNOTATION = `${ADMIRALTY_PREFIX}made-through`;
+export const TARGET_KEY_ANNOTATION = `${ADMIRALTY_PREFIX}made-through`;
 
 /** Prefix of keys that Admiralty does not have. */
 const ISTHMUS_PREFIX = 'isthmus.dev/';

@@ -5,7 +5,7 @@ import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { ELECT_ANNOTATION } from '../../api/objects/keys.ts';
 import { toDelegatePod } from '../../delegate-controller/chaperon/make-delegate-pod.ts';
 import { planFeedback } from '../../delegate-controller/feedback/feedback-plan.ts';
-import { madeThrough, toPodChaperon } from '../../model/delegate/pod-chaperon.ts';
+import { withTargetKey, toPodChaperon } from '../../model/delegate/pod-chaperon.ts';
 import { toChaperonRecord, toDelegatePodRecord } from '../../model/delegate/remembered-delegate.ts';
 import { virtualNodeName } from '../../model/naming/names.ts';
 import { targetKey } from '../../model/naming/target-ref.ts';
@@ -60,7 +60,7 @@ export function longRunningPod(index: number, { clusterId, target }: Place): Lon
   const restored = restoreSourcePod(proxy);
   if (restored.kind === 'invalid') throw new RangeError(restored.message);
   const { namespace = '', name = '', uid = '' } = proxy.metadata;
-  const made = madeThrough(toPodChaperon(restored.pod, { clusterId, namespace, name, uid }), targetKey(ref));
+  const made = withTargetKey(toPodChaperon(restored.pod, { clusterId, namespace, name, uid }), targetKey(ref));
   const chaperon: PodChaperon = {
     ...made, metadata: { ...made.metadata, uid: `chaperon-${index}`, creationTimestamp: SINCE, resourceVersion: '1' },
   };

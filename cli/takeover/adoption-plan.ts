@@ -2,7 +2,7 @@
 // created or deleted. Proxy pods without a target run nothing and are left to their users. Pure.
 import {
   ADOPTED_DELEGATE_ANNOTATION, CANDIDATE_SCHEDULER, CHAPERON_FINALIZER, DELEGATE_FINALIZER,
-  DELEGATE_NAME_ANNOTATION, HAS_FINALIZER_LABEL, MADE_THROUGH_ANNOTATION, ADMIRALTY_PREFIX, PARENT_CLUSTER_LABEL,
+  DELEGATE_NAME_ANNOTATION, HAS_FINALIZER_LABEL, TARGET_KEY_ANNOTATION, ADMIRALTY_PREFIX, PARENT_CLUSTER_LABEL,
   PARENT_UID_LABEL, SOURCE_WATCHES_PODS_ANNOTATION, TARGET_ANNOTATION, TRUE,
 } from '../../api/objects/keys.ts';
 import type { ObjectMeta, Pod } from '../../api/objects/core.ts';
@@ -107,7 +107,7 @@ function adoptedChaperon({ metadata, spec }: PodChaperon, { sourceId, through, n
   const finalizers = [...new Set([...(metadata.finalizers ?? []), ...(needsFinalizer ? [CHAPERON_FINALIZER] : [])])];
   const changes = {
     labels: { [PARENT_CLUSTER_LABEL]: sourceId },
-    annotations: { [SOURCE_WATCHES_PODS_ANNOTATION]: TRUE, [MADE_THROUGH_ANNOTATION]: through }, finalizers,
+    annotations: { [SOURCE_WATCHES_PODS_ANNOTATION]: TRUE, [TARGET_KEY_ANNOTATION]: through }, finalizers,
   };
   return labelled(
     POD_CHAPERONS, metadata, changes,

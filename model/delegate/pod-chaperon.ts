@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { ADMIRALTY_API_VERSION } from '../../api/objects/group-version.ts';
 import type { Container, Pod, PodSpec, StringMap, VolumeMount } from '../../api/objects/core.ts';
 import {
-  CHAPERON_FINALIZER, HAS_FINALIZER_LABEL, MADE_THROUGH_ANNOTATION,
+  CHAPERON_FINALIZER, HAS_FINALIZER_LABEL, TARGET_KEY_ANNOTATION,
   NO_PREFIX_LABEL_REGEXP_ANNOTATION, ADMIRALTY_PREFIX, PARENT_CLUSTER_LABEL, PARENT_NAMESPACE_ANNOTATION,
   PARENT_NAME_ANNOTATION, PARENT_UID_LABEL, SOURCE_WATCHES_PODS_ANNOTATION, TRUE, USE_SPEC_CONSTRAINTS_ANNOTATION,
 } from '../../api/objects/keys.ts';
@@ -143,9 +143,9 @@ function toDelegateSpec(spec: PodSpec): PodSpec {
 }
 
 /** The chaperon with the key of its target, because another target of the source may point to the same cluster. */
-export function madeThrough({ metadata, ...chaperon }: PodChaperon, target: string): PodChaperon {
+export function withTargetKey({ metadata, ...chaperon }: PodChaperon, target: string): PodChaperon {
   return {
-    ...chaperon, metadata: { ...metadata, annotations: { ...metadata.annotations, [MADE_THROUGH_ANNOTATION]: target } },
+    ...chaperon, metadata: { ...metadata, annotations: { ...metadata.annotations, [TARGET_KEY_ANNOTATION]: target } },
   };
 }
 

@@ -2,7 +2,7 @@
 // both.
 import type { DelegationMode } from '../../api/kinds/cluster-target.ts';
 import {
-  SENT_CHANGES_ANNOTATION, EXPIRED_AT_ANNOTATION, GRACE_PERIOD_ANNOTATION, MADE_THROUGH_ANNOTATION,
+  SENT_CHANGES_ANNOTATION, EXPIRED_AT_ANNOTATION, GRACE_PERIOD_ANNOTATION, TARGET_KEY_ANNOTATION,
   PARENT_NAMESPACE_ANNOTATION, PARENT_NAME_ANNOTATION, PARENT_UID_LABEL, POD_MISSING_SINCE_ANNOTATION,
   RUN_ONCE_FINALIZER,
 } from '../../api/objects/keys.ts';
@@ -116,7 +116,7 @@ export function toDelegatePodRecord(
     status,
     ...generationOf(pod.metadata),
     annotations: shared.value(mergeableAnnotations(pod.metadata)),
-    ...throughOf(pod.metadata, shared),
+    ...targetKeyOf(pod.metadata, shared),
     ...(isDirect && { direct: toDirectRecord({ ...pod, status }, { key, parent, shared }) }),
   };
 }
@@ -186,14 +186,14 @@ function toRecord(
     terminating: metadata.deletionTimestamp !== undefined,
     podMissing: mode === 'PodChaperon' && metadata.annotations?.[POD_MISSING_SINCE_ANNOTATION] !== undefined,
     verdict: verdictOf(status),
-    ...throughOf(metadata, shared),
+    ...targetKeyOf(metadata, shared),
     ...(sentChanges !== undefined && { sentChanges }),
     ...own,
   };
 }
 
-function throughOf({ annotations }: ObjectMeta, shared: SharedValues): Pick<Chaperon, 'through'> {
-  const through = annotations?.[MADE_THROUGH_ANNOTATION];
+function targetKeyOf({ annotations }: ObjectMeta, shared: SharedValues): Pick<Chaperon, 'through'> {
+  const through = annotations?.[TARGET_KEY_ANNOTATION];
   return through === undefined ? {} : { through: shared.text(through) };
 }
 

@@ -3,7 +3,7 @@
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import type { Plan } from '../../model/objects/plan.ts';
 import { toBeConfirmed } from '../../model/delegate/confirmation.ts';
-import { madeThrough } from '../../model/delegate/pod-chaperon.ts';
+import { withTargetKey } from '../../model/delegate/pod-chaperon.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { DONE, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
@@ -77,7 +77,7 @@ export class CandidateSender {
   #toCandidate(proxy: ProxyPod, chaperon: PodChaperon, target: TargetCluster): PodChaperon {
     const mayTakeLong = this.#state.memoryOf(proxy.uid).scaleUpUntil > 0;
     const before = this.#confirmations.deadlineFor(target, proxy, mayTakeLong);
-    return madeThrough(before === undefined ? chaperon : toBeConfirmed(chaperon, before), target.key);
+    return withTargetKey(before === undefined ? chaperon : toBeConfirmed(chaperon, before), target.key);
   }
 
   /** The target certainly has no candidate of the pod: the next target is tried. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { MADE_THROUGH_ANNOTATION } from '../../../api/objects/keys.ts';
+import { TARGET_KEY_ANNOTATION } from '../../../api/objects/keys.ts';
 import { TargetCluster } from '../../../targets/target-cluster.ts';
-import { madeThrough } from '../../../model/delegate/pod-chaperon.ts';
+import { withTargetKey } from '../../../model/delegate/pod-chaperon.ts';
 import { findCandidate } from '../../../scheduler/cycle/candidate-writer.ts';
 import { aChaperon, aChaperonRecord, aDelegateRecord, annotated, aProxyRecord } from '../../support/builders.ts';
 
@@ -18,7 +18,7 @@ function clusterTarget(...others: string[]): TargetCluster {
 }
 
 describe('what is in the cluster of a target', () => {
-  const through = (target: string) => aChaperonRecord(annotated({ [MADE_THROUGH_ANNOTATION]: target }));
+  const through = (target: string) => aChaperonRecord(annotated({ [TARGET_KEY_ANNOTATION]: target }));
   const cases: Record<
     string, readonly [held: boolean, target: TargetCluster, made: ReturnType<typeof aChaperonRecord>]
   > = {
@@ -33,12 +33,12 @@ describe('what is in the cluster of a target', () => {
   }
 
   it('says through what it was made, the delegate as well', () => {
-    const chaperon = madeThrough(aChaperon(annotated({ 'a.io/b': 'c' })), TENANTS);
+    const chaperon = withTargetKey(aChaperon(annotated({ 'a.io/b': 'c' })), TENANTS);
     assert.equal(chaperon.metadata.annotations?.['a.io/b'], 'c');
     assert.equal(aChaperonRecord(() => chaperon).through, TENANTS);
-    assert.equal(aDelegateRecord(annotated({ [MADE_THROUGH_ANNOTATION]: TENANTS })).through, TENANTS);
+    assert.equal(aDelegateRecord(annotated({ [TARGET_KEY_ANNOTATION]: TENANTS })).through, TENANTS);
     assert.equal(
-      aDelegateRecord(annotated({ [MADE_THROUGH_ANNOTATION]: TENANTS })).annotations[MADE_THROUGH_ANNOTATION],
+      aDelegateRecord(annotated({ [TARGET_KEY_ANNOTATION]: TENANTS })).annotations[TARGET_KEY_ANNOTATION],
       undefined, 'it is not shown on the proxy',
     );
   });

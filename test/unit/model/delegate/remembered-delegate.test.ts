@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { Condition, PodPhase, PodStatus } from '../../../../api/objects/core.ts';
 import {
-  EXPIRED_AT_ANNOTATION, GRACE_PERIOD_ANNOTATION, MADE_THROUGH_ANNOTATION, PARENT_NAME_ANNOTATION,
+  EXPIRED_AT_ANNOTATION, GRACE_PERIOD_ANNOTATION, TARGET_KEY_ANNOTATION, PARENT_NAME_ANNOTATION,
   PARENT_NAMESPACE_ANNOTATION, POD_MISSING_SINCE_ANNOTATION,
 } from '../../../../api/objects/keys.ts';
 import {
@@ -22,7 +22,7 @@ describe('records of a target', () => {
   it('of PodChaperons that have ended have one', () => assert(haveOneHiddenClass(
     (index) => aChaperonRecord(
       named(index), withStatus({ phase: 'Succeeded' }), annotated({
-        [GRACE_PERIOD_ANNOTATION]: '3', [EXPIRED_AT_ANNOTATION]: 'T', [MADE_THROUGH_ANNOTATION]: 'a',
+        [GRACE_PERIOD_ANNOTATION]: '3', [EXPIRED_AT_ANNOTATION]: 'T', [TARGET_KEY_ANNOTATION]: 'a',
       }),
     ),
   )));
