@@ -10,7 +10,7 @@ import {
 } from '../../api/objects/submariner.ts';
 import { endpointObjectName, isClusterId } from '../../model/network/gateway-names.ts';
 import type { Command, Plan } from '../../model/objects/plan.ts';
-import { misfitOf, type Shape } from '../../model/objects/schema-check.ts';
+import { shapeProblem, type Shape } from '../../model/objects/schema-check.ts';
 import type { CableConnection } from '../protocol/cable-driver.ts';
 import type { RoundTripStatistics } from '../protocol/round-trip-statistics.ts';
 
@@ -117,7 +117,7 @@ export function readSubmariner(objects: SubmarinerObjects, expectedId: string | 
 
 /** Those with a valid shape. */
 function having<T>(shape: Shape, objects: readonly T[]): readonly T[] {
-  return objects.filter((object) => misfitOf(object, shape) === undefined);
+  return objects.filter((object) => shapeProblem(object, shape) === undefined);
 }
 
 /** Writes that mirror Submariner. Clusters managed by somebody else stay unchanged. */

@@ -16,7 +16,7 @@ import { readSentChanges, type SentChanges } from '../pod/live-changes.ts';
 import { controllerOf, isTerminal, objectKey } from '../pod/pod.ts';
 import { expectShape } from '../objects/schema-check.ts';
 import { SharedValues } from '../objects/shared-values.ts';
-import { TOLD_POD } from './target-answer-shapes.ts';
+import { REPORTED_POD_SHAPE } from './target-answer-shapes.ts';
 
 /** Reason of the PodScheduled condition when the target's API server rejected the delegate pod. */
 export const DELEGATE_REJECTED = 'DelegateRejected';
@@ -100,7 +100,7 @@ export interface Chaperon {
 export function toDelegatePodRecord(
   pod: Pod, key = objectKey(pod.metadata), shared = new SharedValues(),
 ): DelegatePod | undefined {
-  expectShape(pod, TOLD_POD);
+  expectShape(pod, REPORTED_POD_SHAPE);
   const parent = parentOf(pod.metadata);
   if (parent === undefined) return undefined;
   const isDirect = controllerOf(pod.metadata)?.kind !== 'PodChaperon';
@@ -145,7 +145,7 @@ function toDirectRecord(pod: Pod, known: Known): Chaperon {
 export function toChaperonRecord(
   chaperon: PodChaperon, key = objectKey(chaperon.metadata), shared = new SharedValues(),
 ): Chaperon | undefined {
-  const { metadata } = expectShape(chaperon, TOLD_POD);
+  const { metadata } = expectShape(chaperon, REPORTED_POD_SHAPE);
   const parent = parentOf(metadata);
   if (parent === undefined) return undefined;
   const failoverGraceSeconds = failoverGraceSecondsOf(metadata);

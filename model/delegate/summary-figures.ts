@@ -4,7 +4,7 @@ import type { ClusterSummary } from '../../api/kinds/cluster-summary.ts';
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { isRecord, isSameJson, mergedRecords } from '../objects/json-values.ts';
 import { expectShape } from '../objects/schema-check.ts';
-import { TOLD_SUMMARY } from './target-answer-shapes.ts';
+import { SUMMARY_SHAPE } from './target-answer-shapes.ts';
 
 type Figure = Exclude<keyof ClusterSummary, keyof KubernetesObject | 'observed'>;
 
@@ -22,9 +22,9 @@ const SETTINGS = ['labels', 'annotations'] as const;
  * @throws TypeError when it does not have the shape of a summary.
  */
 export function toKnownSummary(before: ClusterSummary | undefined, sent: ClusterSummary): ClusterSummary {
-  if (before === undefined || !isRecord(sent) || !isRecord(sent.metadata)) return expectShape(sent, TOLD_SUMMARY);
+  if (before === undefined || !isRecord(sent) || !isRecord(sent.metadata)) return expectShape(sent, SUMMARY_SHAPE);
   const [figures, settings] = [knownOf(before, sent, FIGURES), knownOf(before.metadata, sent.metadata, SETTINGS)];
-  expectShape(Object.assign(without(sent, figures), { metadata: without(sent.metadata, settings) }), TOLD_SUMMARY);
+  expectShape(Object.assign(without(sent, figures), { metadata: without(sent.metadata, settings) }), SUMMARY_SHAPE);
   const metadata = mergedRecords<unknown>({ ...sent.metadata }, settings);
   return mergedRecords<unknown>({ ...sent }, figures, { metadata }) as unknown as ClusterSummary;
 }

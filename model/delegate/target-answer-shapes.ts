@@ -37,9 +37,9 @@ const STATUS: Shape = {
 };
 
 /** A delegate pod, or a PodChaperon. */
-export const TOLD_POD: Shape =
+export const REPORTED_POD_SHAPE: Shape =
   { type: 'object', required: ['metadata'], properties: { metadata: METADATA, status: STATUS } };
 
 /** A ClusterSummary. */
-export const TOLD_SUMMARY: Shape =
+export const SUMMARY_SHAPE: Shape =
   { type: 'object', required: ['metadata'], properties: { metadata: METADATA, ...CLUSTER_SUMMARY_KIND.properties } };

@@ -15,7 +15,7 @@ export type Shape = Pick<Schema, 'type' | 'required' | 'x-kubernetes-int-or-stri
  * The first difference of a value from a shape, as `.status.conditions[0] is not an object`; undefined if none.
  * Only as deep as the shape.
  */
-export function misfitOf(value: unknown, shape: Shape): string | undefined {
+export function shapeProblem(value: unknown, shape: Shape): string | undefined {
   if (shape.type === 'array') return Array.isArray(value) ? misfitOfItems(value, shape) : ' is not a list';
   if (shape.type === 'object') return isRecord(value) ? misfitOfObject(value, shape) : ' is not an object';
   if (shape['x-kubernetes-int-or-string'] === true) return typeof value === 'string' || typeof value === 'number'
@@ -36,7 +36,7 @@ function fits(value: unknown, type: 'string' | 'integer' | 'boolean'): boolean {
 
 /** Returns an object that has the shape. Throws TypeError with the first difference; informers skip such an object. */
 export function expectShape<T>(object: T, shape: Shape): T {
-  const misfit = misfitOf(object, shape);
+  const misfit = shapeProblem(object, shape);
   if (misfit !== undefined) throw new TypeError(`the object cannot be read: ${misfit.slice(0, 300)}`);
   return object;
 }
@@ -44,7 +44,7 @@ export function expectShape<T>(object: T, shape: Shape): T {
 function misfitOfItems(list: readonly unknown[], { items }: Shape): string | undefined {
   if (items === undefined) return undefined;
   for (let index = 0; index < list.length; index += 1) {
-    const misfit = misfitOf(list[index], items);
+    const misfit = shapeProblem(list[index], items);
     if (misfit !== undefined) return misfitAt(`[${index}]`, misfit);
   }
   return undefined;
@@ -55,7 +55,7 @@ function misfitOfObject(object: Readonly<Record<string, unknown>>, shape: Shape)
   const missing = required.find((name) => !Object.hasOwn(object, name));
   if (missing !== undefined) return `.${missing} is missing`;
   for (const name in properties) {
-    const misfit = Object.hasOwn(object, name) ? misfitOf(object[name], properties[name] ?? {}) : undefined;
+    const misfit = Object.hasOwn(object, name) ? shapeProblem(object[name], properties[name] ?? {}) : undefined;
     if (misfit !== undefined) return misfitAt(`.${name}`, misfit);
   }
   return additionalProperties === undefined ? undefined : misfitOfOthers(object, { properties, additionalProperties });
@@ -66,7 +66,7 @@ function misfitOfOthers(
   { properties, additionalProperties }: { readonly properties: object; readonly additionalProperties: Shape },
 ): string | undefined {
   for (const [name, value] of Object.entries(object)) {
-    const misfit = Object.hasOwn(properties, name) ? undefined : misfitOf(value, additionalProperties);
+    const misfit = Object.hasOwn(properties, name) ? undefined : shapeProblem(value, additionalProperties);
     if (misfit !== undefined) return misfitAt(`.${name}`, misfit);
   }
   return undefined;

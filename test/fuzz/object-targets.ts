@@ -18,7 +18,7 @@ import { copiedStatus } from '../../model/pod/pod-status.ts';
 import {
   formatAmount, formatBytes, formatMilliCpu, parseQuantity, toBytes, toMilli, toWhole,
 } from '../../model/resources/quantity.ts';
-import { misfitOf, type Shape } from '../../model/objects/schema-check.ts';
+import { shapeProblem, type Shape } from '../../model/objects/schema-check.ts';
 import { toKnownSummary } from '../../model/delegate/summary-figures.ts';
 import { policyProblem } from '../../scheduler/snapshot/policy-problem.ts';
 import { schedulePod } from '../../scheduler/decision/schedule-pod.ts';
@@ -86,7 +86,7 @@ function checkPatch(object: unknown, encoded: string): void {
   hold(patch.length < 100, 'a patch has few operations');
   const { newDocument } = jsonPatch.applyPatch(structuredClone(object), patch, true, true, false);
   // no API server lets it through
-  if (misfitOf(object, POD_SHAPE) !== undefined || (object as Pod).spec.containers.length === 0) return;
+  if (shapeProblem(object, POD_SHAPE) !== undefined || (object as Pod).spec.containers.length === 0) return;
   const again = admitPod(newDocument as Pod);
   assert.ok(again.kind === 'mutate', `a proxy is admitted again: ${JSON.stringify(again)}`);
   assert.deepEqual(again.patch, [], 'and has nothing to be changed');
@@ -184,7 +184,7 @@ const chaperons: FuzzTarget = {
     }
     if (
       typeof said.metadata.namespace !== 'string' || typeof said.metadata.name !== 'string'
-        || misfitOf(said.spec, { type: 'object' }) !== undefined
+        || shapeProblem(said.spec, { type: 'object' }) !== undefined
     ) return;
     const { metadata, spec } = toDelegatePod(said);
     hold(

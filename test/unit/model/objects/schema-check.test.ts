@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Schema } from '../../../../api/objects/schema.ts';
-import { expectShape, misfitOf, violationOf, type Shape } from '../../../../model/objects/schema-check.ts';
-import { TOLD_POD, TOLD_SUMMARY } from '../../../../model/delegate/target-answer-shapes.ts';
+import { expectShape, shapeProblem, violationOf, type Shape } from '../../../../model/objects/schema-check.ts';
+import { REPORTED_POD_SHAPE, SUMMARY_SHAPE } from '../../../../model/delegate/target-answer-shapes.ts';
 import { toChaperonRecord, toDelegatePodRecord } from '../../../../model/delegate/remembered-delegate.ts';
 import { aChaperon, aDelegate, inPhase, scheduled } from '../../../support/builders.ts';
 
@@ -27,7 +27,7 @@ describe('the shape of a value', () => {
       JSON.parse('{"name":"a","__proto__":{"count":"x"},"map":{"constructor":"x","__proto__":"y"}}') as unknown,
   };
   for (const [what, value] of Object.entries(fitting)) {
-    it(`fits one ${what}`, () => assert.equal(misfitOf(value, SHAPE), undefined));
+    it(`fits one ${what}`, () => assert.equal(shapeProblem(value, SHAPE), undefined));
   }
 
   const misfits: readonly [unknown, string][] = [
@@ -47,7 +47,7 @@ describe('the shape of a value', () => {
     [{ name: 'a', map: { b: 1 } }, '.map.b is no string'],
   ];
   for (const [value, misfit] of misfits) {
-    it(`does not fit ${JSON.stringify(value)}: ${misfit}`, () => assert.equal(misfitOf(value, SHAPE), misfit));
+    it(`does not fit ${JSON.stringify(value)}: ${misfit}`, () => assert.equal(shapeProblem(value, SHAPE), misfit));
   }
 
   it('is told in an error of bounded length', () => assert.throws(
@@ -82,7 +82,7 @@ describe('C2-13: what a target tells', () => {
       conditions:
         [{ type: 'PodScheduled', status: 'True', lastProbeTime: null, lastTransitionTime: null, reason: 'x' }],
     };
-    assert.equal(misfitOf({ ...delegate, status }, TOLD_POD), undefined);
+    assert.equal(shapeProblem({ ...delegate, status }, REPORTED_POD_SHAPE), undefined);
   });
 
   const summary = {
@@ -90,7 +90,7 @@ describe('C2-13: what a target tells', () => {
     nodeGroups: [{ taints: [{ key: 'k', effect: 'NoSchedule' }], holes: [{ count: 1, free: { cpu: '1' } }] }],
     shares: [{ source: '*', limits: {} }],
   };
-  it('is a summary as targets publish it', () => assert.equal(misfitOf(summary, TOLD_SUMMARY), undefined));
+  it('is a summary as targets publish it', () => assert.equal(shapeProblem(summary, SUMMARY_SHAPE), undefined));
   const oddSummaries: Record<string, object> = {
     'taints that are a text': { nodeGroups: [{ taints: '%2e', holes: [] }] },
     'a taint that is null': { nodeGroups: [{ taints: [null], holes: [] }] },
@@ -103,7 +103,7 @@ describe('C2-13: what a target tells', () => {
     'digests that are null': { nodeGroups: [{ holes: [{ count: 1, free: {}, nodes: null }] }] },
   };
   for (const [what, odd] of Object.entries(oddSummaries)) {
-    it(`is no summary with ${what}`, () => assert.notEqual(misfitOf({ ...summary, ...odd }, TOLD_SUMMARY), undefined));
+    it(`is no summary with ${what}`, () => assert.notEqual(shapeProblem({ ...summary, ...odd }, SUMMARY_SHAPE), undefined));
   }
 });
 
