@@ -2,7 +2,7 @@
 // while the watch is open count, by the local clock: the summary's own timestamp comes from another cluster's clock and
 // merely has to change.
 import type { ClusterSummary } from '../api/kinds/cluster-summary.ts';
-import type { ControllerLife } from '../model/delegate/delegation.ts';
+import type { ControllerState } from '../model/delegate/delegation.ts';
 
 /** Two missed renewals of 60 s plus half a minute for slow ones, in ms. */
 export const HEARTBEAT_TIMEOUT_MS = 150_000;
@@ -10,7 +10,7 @@ export const HEARTBEAT_TIMEOUT_MS = 150_000;
 /** The heartbeat of one target. */
 export class Heartbeat {
   readonly #changed: () => void;
-  #life: ControllerLife = 'unknown';
+  #life: ControllerState = 'unknown';
   #time: string | undefined;
   #timer: NodeJS.Timeout | undefined;
 
@@ -20,7 +20,7 @@ export class Heartbeat {
   }
 
   /** The controller's state now. */
-  get life(): ControllerLife {
+  get life(): ControllerState {
     return this.#life;
   }
 
@@ -54,7 +54,7 @@ export class Heartbeat {
     this.#become('alive');
   }
 
-  #become(life: ControllerLife): void {
+  #become(life: ControllerState): void {
     if (life === this.#life) return;
     this.#life = life;
     this.#changed();

@@ -15,13 +15,13 @@ import type { Plan } from '../objects/plan.ts';
  * Whether a target's delegate controller is alive; unknown until the first heartbeat. `admiralty`: an Admiralty
  * controller, which has no heartbeat.
  */
-export type ControllerLife = 'unknown' | 'alive' | 'silent' | 'admiralty';
+export type ControllerState = 'unknown' | 'alive' | 'silent' | 'admiralty';
 
 /** What a source has discovered about a target. */
 export interface FoundTarget {
   /** Whether it serves PodChaperons; undefined until it has answered. */
   readonly servesChaperons: boolean | undefined;
-  readonly controller: ControllerLife;
+  readonly controller: ControllerState;
   /** Whether the source may write pods there; undefined until that was checked. */
   readonly mayWritePods: boolean | undefined;
 }

@@ -7,7 +7,7 @@ import { NOTHING, type Plan } from '../../model/objects/plan.ts';
 import type { PolicyReach } from './policy-reach.ts';
 
 /** A policy object with its validation error. */
-export interface JudgedPolicy {
+export interface ValidatedPolicy {
   readonly object: PlacementPolicy | ClusterPlacementPolicy;
   readonly problem?: string;
 }
@@ -15,7 +15,7 @@ export interface JudgedPolicy {
 const EVERYWHERE: PolicyReach = { idle: [] };
 
 /** Sets the conditions `Ready` and `Accepted`; empty when they are up to date. `now` is RFC 3339. */
-export function planPolicyStatus({ object, problem }: JudgedPolicy, now: string, reach = EVERYWHERE): Plan {
+export function planPolicyStatus({ object, problem }: ValidatedPolicy, now: string, reach = EVERYWHERE): Plan {
   const { namespace, name = '', uid = '', generation = 0 } = object.metadata;
   const before = object.status ?? {};
   const status =
