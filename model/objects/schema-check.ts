@@ -25,9 +25,9 @@ export function shapeProblem(value: unknown, shape: Shape): string | undefined {
   return ` is no ${shape.type}`;
 }
 
-/** A misfit begins with its path. It is made on the way back, because nearly all values fit. */
-function misfitAt(step: string, misfit: string | undefined): string | undefined {
-  return misfit === undefined ? undefined : `${step}${misfit}`;
+/** A problem begins with its path. It is made on the way back, because nearly all values fit. */
+function problemAt(step: string, problem: string | undefined): string | undefined {
+  return problem === undefined ? undefined : `${step}${problem}`;
 }
 
 function fits(value: unknown, type: 'string' | 'integer' | 'boolean'): boolean {
@@ -36,16 +36,16 @@ function fits(value: unknown, type: 'string' | 'integer' | 'boolean'): boolean {
 
 /** Returns an object that has the shape. Throws TypeError with the first difference; informers skip such an object. */
 export function expectShape<T>(object: T, shape: Shape): T {
-  const misfit = shapeProblem(object, shape);
-  if (misfit !== undefined) throw new TypeError(`the object cannot be read: ${misfit.slice(0, 300)}`);
+  const problem = shapeProblem(object, shape);
+  if (problem !== undefined) throw new TypeError(`the object cannot be read: ${problem.slice(0, 300)}`);
   return object;
 }
 
 function misfitOfItems(list: readonly unknown[], { items }: Shape): string | undefined {
   if (items === undefined) return undefined;
   for (let index = 0; index < list.length; index += 1) {
-    const misfit = shapeProblem(list[index], items);
-    if (misfit !== undefined) return misfitAt(`[${index}]`, misfit);
+    const problem = shapeProblem(list[index], items);
+    if (problem !== undefined) return problemAt(`[${index}]`, problem);
   }
   return undefined;
 }
@@ -55,8 +55,8 @@ function misfitOfObject(object: Readonly<Record<string, unknown>>, shape: Shape)
   const missing = required.find((name) => !Object.hasOwn(object, name));
   if (missing !== undefined) return `.${missing} is missing`;
   for (const name in properties) {
-    const misfit = Object.hasOwn(object, name) ? shapeProblem(object[name], properties[name] ?? {}) : undefined;
-    if (misfit !== undefined) return misfitAt(`.${name}`, misfit);
+    const problem = Object.hasOwn(object, name) ? shapeProblem(object[name], properties[name] ?? {}) : undefined;
+    if (problem !== undefined) return problemAt(`.${name}`, problem);
   }
   return additionalProperties === undefined ? undefined : misfitOfOthers(object, { properties, additionalProperties });
 }
@@ -66,8 +66,8 @@ function misfitOfOthers(
   { properties, additionalProperties }: { readonly properties: object; readonly additionalProperties: Shape },
 ): string | undefined {
   for (const [name, value] of Object.entries(object)) {
-    const misfit = Object.hasOwn(properties, name) ? undefined : shapeProblem(value, additionalProperties);
-    if (misfit !== undefined) return misfitAt(`.${name}`, misfit);
+    const problem = Object.hasOwn(properties, name) ? undefined : shapeProblem(value, additionalProperties);
+    if (problem !== undefined) return problemAt(`.${name}`, problem);
   }
   return undefined;
 }

@@ -81,6 +81,8 @@ function selects({ namespace }: KnownPolicy, part: Part, target: TargetLabels): 
   return matchesLabelSelector(part.targets, labelsFor({ isClusters: namespace === undefined }, target));
 }
 
-function said({ title, namespace }: KnownPolicy, value: LabelSelector | undefined): readonly SetByPolicy<LabelSelector>[] {
+function said(
+  { title, namespace }: KnownPolicy, value: LabelSelector | undefined,
+): readonly SetByPolicy<LabelSelector>[] {
   return value === undefined ? [] : [{ by: title, value, isClusters: namespace === undefined }];
 }

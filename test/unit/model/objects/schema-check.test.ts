@@ -103,7 +103,9 @@ describe('C2-13: what a target tells', () => {
     'digests that are null': { nodeGroups: [{ holes: [{ count: 1, free: {}, nodes: null }] }] },
   };
   for (const [what, odd] of Object.entries(oddSummaries)) {
-    it(`is no summary with ${what}`, () => assert.notEqual(shapeProblem({ ...summary, ...odd }, SUMMARY_SHAPE), undefined));
+    it(`is no summary with ${what}`, () => {
+      assert.notEqual(shapeProblem({ ...summary, ...odd }, SUMMARY_SHAPE), undefined);
+    });
   }
 });
 
