@@ -12,7 +12,7 @@ import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { compileLabelPattern } from '../objects/label-pattern.ts';
 import { isQueuedByKueue, isReadByOthers, withoutQueueing } from '../proxy/labels-read-by-others.ts';
 import { delegateName, toLabelValue } from '../naming/names.ts';
-import { seenAsInSource } from './seen-pod.ts';
+import { redirectDownwardApi } from './downward-api.ts';
 
 /** The proxy pod of a chaperon, and its source cluster (UID of kube-system). */
 export interface ChaperonParent {
@@ -44,7 +44,7 @@ export function toPodChaperon(sourcePod: Pod, parent: ChaperonParent): PodChaper
   const { labels = {}, annotations = {} } = sourcePod.metadata;
   const isQueued = isQueuedByKueue({ ...parent.labels, ...labels });
   const copied = withoutOwn(annotations);
-  const seen = seenAsInSource(
+  const redirected = redirectDownwardApi(
     toDelegateSpec(
       Object.hasOwn(annotations, USE_SPEC_CONSTRAINTS_ANNOTATION) ? withoutConstraints(sourcePod.spec) : sourcePod.spec,
     ),
@@ -68,14 +68,14 @@ export function toPodChaperon(sourcePod: Pod, parent: ChaperonParent): PodChaper
       },
       annotations: {
         ...(isQueued ? withoutQueueing(copied) : copied),
-        ...seen.annotations,
+        ...redirected.annotations,
         [PARENT_NAME_ANNOTATION]: parent.name,
         [PARENT_NAMESPACE_ANNOTATION]: parent.namespace,
         [SOURCE_WATCHES_PODS_ANNOTATION]: TRUE,
       },
       finalizers: [CHAPERON_FINALIZER],
     },
-    spec: seen.spec,
+    spec: redirected.spec,
   };
 }
 

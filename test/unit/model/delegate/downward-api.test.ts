@@ -6,7 +6,7 @@ import type { PodChaperon } from '../../../../api/kinds/pod-chaperon.ts';
 import { toDelegatePod } from '../../../../delegate-controller/chaperon/make-delegate-pod.ts';
 import { DELEGATIONS } from '../../../../model/delegate/delegation.ts';
 import { toPodChaperon } from '../../../../model/delegate/pod-chaperon.ts';
-import { downwardText } from '../../../../model/delegate/seen-pod.ts';
+import { downwardText } from '../../../../model/delegate/downward-api.ts';
 import { aPod, annotated, frozen, labelled, withSpec, type Change } from '../../../support/builders.ts';
 
 const PARENT = { clusterId: 'source-uid', namespace: 'team-a', name: 'web-7d4b9-x2x4z', uid: 'proxy-uid' };

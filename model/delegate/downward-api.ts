@@ -7,7 +7,7 @@ import {
 } from '../../api/objects/keys.ts';
 
 /** The pod as its containers shall see it. */
-export interface SeenPod {
+export interface SourcePodFields {
   readonly name: string;
   readonly labels: StringMap;
   /** Those of the user and of others, not those of Isthmus. */
@@ -17,7 +17,7 @@ export interface SeenPod {
 }
 
 /** The delegate's spec, and annotations of the delegate that it refers to. */
-export interface SeenSpec {
+export interface RedirectedSpec {
   readonly spec: PodSpec;
   readonly annotations: StringMap;
 }
@@ -26,7 +26,7 @@ export interface SeenSpec {
 const MAX_MAP_TEXT = 96 * 1_024;
 
 /** Redirects what the containers see of their pod. */
-export function seenAsInSource(spec: PodSpec, pod: SeenPod): SeenSpec {
+export function redirectDownwardApi(spec: PodSpec, pod: SourcePodFields): RedirectedSpec {
   const redirection = new Redirection(pod);
   const hostname = hostnameOf(spec, pod.name);
   return {
@@ -43,9 +43,9 @@ export function seenAsInSource(spec: PodSpec, pod: SeenPod): SeenSpec {
 class Redirection {
   /** Those that fields were redirected to and that the delegate has for this only. */
   readonly annotations: Record<string, string> = {};
-  readonly #pod: SeenPod;
+  readonly #pod: SourcePodFields;
 
-  constructor(pod: SeenPod) {
+  constructor(pod: SourcePodFields) {
     this.#pod = pod;
   }
 
