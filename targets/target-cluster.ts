@@ -104,8 +104,8 @@ export class TargetCluster {
    * Whether an object in its cluster belongs to this target, and was not created through another target for the same
    * cluster.
    */
-  owns({ through }: { readonly through?: string }): boolean {
-    return through === undefined || through === this.key || !this.#listener.isTarget(through);
+  owns({ targetKey }: { readonly targetKey?: string }): boolean {
+    return targetKey === undefined || targetKey === this.key || !this.#listener.isTarget(targetKey);
   }
 
   /** Whether a tenant may have written its kubeconfig. */

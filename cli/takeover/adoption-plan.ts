@@ -80,7 +80,7 @@ function adoptionOf(
   const delegate = delegateOf(chaperon.metadata, delegates);
   return {
     pod,
-    inTarget: [adoptedChaperon(chaperon, { sourceId, through: target.key, needsFinalizer: !isAdmiraltyThere }), ...(
+    inTarget: [adoptedChaperon(chaperon, { sourceId, targetKey: target.key, needsFinalizer: !isAdmiraltyThere }), ...(
       delegate === undefined ? [] : [relabelled(delegate, sourceId)]
     )],
     inSource: [adopted(proxy, target.key, chaperon.metadata.name ?? '')],
@@ -98,16 +98,16 @@ function isPlaced(delegate: Pod | undefined): boolean {
 interface AdoptedBy {
   readonly sourceId: string;
   /** Key of its target: another one may point to the same cluster, and would hold it to be bound elsewhere. */
-  readonly through: string;
+  readonly targetKey: string;
   readonly needsFinalizer: boolean;
 }
 
 /** A delegate that is made again must find a scheduler: Admiralty's is gone. */
-function adoptedChaperon({ metadata, spec }: PodChaperon, { sourceId, through, needsFinalizer }: AdoptedBy): Command {
+function adoptedChaperon({ metadata, spec }: PodChaperon, { sourceId, targetKey, needsFinalizer }: AdoptedBy): Command {
   const finalizers = [...new Set([...(metadata.finalizers ?? []), ...(needsFinalizer ? [CHAPERON_FINALIZER] : [])])];
   const changes = {
     labels: { [PARENT_CLUSTER_LABEL]: sourceId },
-    annotations: { [SOURCE_WATCHES_PODS_ANNOTATION]: TRUE, [TARGET_KEY_ANNOTATION]: through }, finalizers,
+    annotations: { [SOURCE_WATCHES_PODS_ANNOTATION]: TRUE, [TARGET_KEY_ANNOTATION]: targetKey }, finalizers,
   };
   return labelled(
     POD_CHAPERONS, metadata, changes,

@@ -49,7 +49,7 @@ export interface DelegatePod {
   /** Annotations that are not ours. */
   readonly annotations: StringMap;
   /** Key of the target that it was created through, if known. */
-  readonly through?: string;
+  readonly targetKey?: string;
   /** In Pod mode: its record as a chaperon. */
   readonly direct?: Chaperon;
 }
@@ -71,7 +71,7 @@ export interface Chaperon {
   readonly createdAt: number;
   readonly terminating: boolean;
   /** Key of the target that it was created through, if known. */
-  readonly through?: string;
+  readonly targetKey?: string;
   /** Terminal status of its delegate, once it has one; the delegate itself may be gone by then. */
   readonly ended?: PodStatus;
   /** Requested grace period of its delegate in seconds, if not its own. */
@@ -192,9 +192,9 @@ function toRecord(
   };
 }
 
-function targetKeyOf({ annotations }: ObjectMeta, shared: SharedValues): Pick<Chaperon, 'through'> {
-  const through = annotations?.[TARGET_KEY_ANNOTATION];
-  return through === undefined ? {} : { through: shared.text(through) };
+function targetKeyOf({ annotations }: ObjectMeta, shared: SharedValues): Pick<Chaperon, 'targetKey'> {
+  const targetKey = annotations?.[TARGET_KEY_ANNOTATION];
+  return targetKey === undefined ? {} : { targetKey: shared.text(targetKey) };
 }
 
 function endOf({ metadata, status = {} }: PodChaperon): Pick<Chaperon, 'ended' | 'graceSeconds'> {

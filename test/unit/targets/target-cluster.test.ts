@@ -35,8 +35,8 @@ describe('what is in the cluster of a target', () => {
   it('says through what it was made, the delegate as well', () => {
     const chaperon = withTargetKey(aChaperon(annotated({ 'a.io/b': 'c' })), TENANTS);
     assert.equal(chaperon.metadata.annotations?.['a.io/b'], 'c');
-    assert.equal(aChaperonRecord(() => chaperon).through, TENANTS);
-    assert.equal(aDelegateRecord(annotated({ [TARGET_KEY_ANNOTATION]: TENANTS })).through, TENANTS);
+    assert.equal(aChaperonRecord(() => chaperon).targetKey, TENANTS);
+    assert.equal(aDelegateRecord(annotated({ [TARGET_KEY_ANNOTATION]: TENANTS })).targetKey, TENANTS);
     assert.equal(
       aDelegateRecord(annotated({ [TARGET_KEY_ANNOTATION]: TENANTS })).annotations[TARGET_KEY_ANNOTATION],
       undefined, 'it is not shown on the proxy',
