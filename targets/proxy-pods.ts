@@ -20,7 +20,7 @@ export function proxyPods(
     selection: { fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` },
     project: toProxyPodRecord,
     indexes: {
-      node: ({ nodeName }) => nodeName, away: ({ awayFrom }) => (awayFrom === undefined ? undefined : AWAY),
+      node: ({ nodeName }) => nodeName, away: ({ lostTargets }) => (lostTargets === undefined ? undefined : AWAY),
       waiting: ({ nodeName }) => (nodeName === undefined ? WAITING : undefined),
     },
   });

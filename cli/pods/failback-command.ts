@@ -7,7 +7,7 @@ import { toProxyPodRecord } from '../../model/proxy/proxy-pod.ts';
 import { virtualNodeName } from '../../model/naming/names.ts';
 import { targetKey } from '../../model/naming/target-ref.ts';
 import { untilStopped } from '../../process/lifecycle.ts';
-import { isAway } from '../../scheduler/failback/failback.ts';
+import { mayFailBack } from '../../scheduler/failback/failback.ts';
 import { rulesFor } from '../../scheduler/snapshot/placement-rules.ts';
 import { parseTarget } from '../clusters/cluster-flags.ts';
 import { evict } from './drain-target.ts';
@@ -36,7 +36,7 @@ async function failBack(argument: string, flags: LiveWorldFlags, signal: AbortSi
     const pods = await client.list(PODS, { fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` }, signal);
     const away = pods.filter((pod) => {
       const proxy = toProxyPodRecord(pod);
-      return proxy !== undefined && isAway(proxy, target)
+      return proxy !== undefined && mayFailBack(proxy, target)
         && rulesFor(proxy, world.policies).failback?.value !== 'Never';
     });
     if (away.length === 0) console.log(`no pod that may come back is away from ${argument}`);

@@ -113,9 +113,9 @@ function failbacksOf(source: SeenSource, pods: readonly SeenPod[]): readonly Fai
   const byKey: ReadonlyMap<string, (typeof glances)[number]> = new Map(glances.map((glance) => (
     [`${glance.target.metadata.namespace === undefined ? 'ClusterTarget' : 'Target'}/${glance.name}`, glance]
   )));
-  const away = grouped(pods, ({ nodeName, status, awayFrom = [] }) => (
+  const away = grouped(pods, ({ nodeName, status, lostTargets = [] }) => (
     nodeName === undefined || status === 'Terminating' ? []
-      : awayFrom.filter((key) => byKey.get(key)?.node !== nodeName)
+      : lostTargets.filter((key) => byKey.get(key)?.node !== nodeName)
   ));
   return [...away].map(([key, ones]): Failback => {
     const state = byKey.get(key)?.state;

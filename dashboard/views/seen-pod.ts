@@ -5,7 +5,7 @@ import { statusOf } from '../../cli/get/elected-pods.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import { shortTargetName } from '../../model/naming/target-ref.ts';
 import { controllerOf } from '../../model/pod/pod.ts';
-import { placedAwayFrom } from '../../model/proxy/placed-away.ts';
+import { targetsLostAtPlacement } from '../../model/proxy/lost-at-placement.ts';
 import { selectableLabels } from '../../model/proxy/proxy-pod.ts';
 import { containersOf, waitReasonOf, type ShownContainer, type WaitReason } from '../pod/wait-reason.ts';
 import type { PodRow } from '../wire/screens.ts';
@@ -24,7 +24,7 @@ export interface SeenPod extends PodRow {
   /** Those that selectors match. */
   readonly labels: StringMap;
   /** Targets that were lost when it was placed, as `Kind/name`; missing where nothing would replace it. */
-  readonly awayFrom?: readonly string[] | undefined;
+  readonly lostTargets?: readonly string[] | undefined;
   /** The scheduler's record of its decision; '' for one that is longer than any of the scheduler's. */
   readonly record?: string | undefined;
   /** When it was bound. */
@@ -46,7 +46,7 @@ export function toSeenPod(pod: Pod): SeenPod {
     workload: workloadOf(pod.metadata),
     problem: waits?.reason ?? problemOf(containers),
     waits, labels: selectableLabels(pod.metadata),
-    awayFrom: controllerOf(pod.metadata) === undefined ? undefined : placedAwayFrom(pod.metadata),
+    lostTargets: controllerOf(pod.metadata) === undefined ? undefined : targetsLostAtPlacement(pod.metadata),
     record: recordOf(pod.metadata), boundAt: boundAt(pod),
   };
 }

@@ -10,7 +10,7 @@ import { controllerOf, isBound, isGated, isProxyPod, isTerminating, objectKey } 
 import { failoverGraceSecondsOf } from '../pod/source-lease.ts';
 import { mergeableAnnotations, copiedAnnotationKeys } from './mergeable-annotations.ts';
 import { gatesOf, specChangesOf, specDigests, type Gates, type LiveChanges } from '../pod/live-changes.ts';
-import { placedAwayFrom } from './placed-away.ts';
+import { targetsLostAtPlacement } from './lost-at-placement.ts';
 import { podGroupOf, type PodGroup } from '../pod/pod-group.ts';
 import { podNeeds, type PodNeeds } from '../pod/pod-needs.ts';
 import { PODS } from '../../api/resource-types.ts';
@@ -86,7 +86,7 @@ export interface ProxyPod {
   /** After the bind: grace period in seconds with which the target stops its delegate when it has lost the source. */
   readonly failoverGraceSeconds?: number;
   /** After the bind: keys of targets that were lost when it was placed. */
-  readonly awayFrom?: readonly string[];
+  readonly lostTargets?: readonly string[];
   /** After the bind: Admiralty created it and nobody has adopted it yet; it is ignored. */
   readonly isAdmiraltys?: true;
   /** Of an adopted one: name of its delegate, which is not derived from its UID. */
@@ -153,13 +153,13 @@ function gateTypesOf({ spec: { readinessGates = [] } }: Pod): readonly string[] 
 function boundFields(pod: Pod, shared: SharedValues): Pick<
   ProxyPod,
   'nodeName' | 'statusDigest' | 'containers' | 'ownConditions' | 'changes' | 'gates' | 'gateTypes'
-    | 'failoverGraceSeconds' | 'awayFrom' | 'isAdmiraltys' | 'adoptedDelegate' | 'annotations' | 'copiedAnnotations'
+    | 'failoverGraceSeconds' | 'lostTargets' | 'isAdmiraltys' | 'adoptedDelegate' | 'annotations' | 'copiedAnnotations'
 > {
   const { metadata, spec, status } = pod;
   const [changes, gates, copiedAnnotations] = [specChangesOf(pod), gatesOf(pod), copiedAnnotationKeys(metadata)];
   const { containers, initContainers = [], ephemeralContainers = [], nodeName = '' } = spec;
   const ownConditions = sourceConditions(status?.conditions);
-  const [failoverGraceSeconds, awayFrom] = [failoverGraceSecondsOf(metadata), placedAwayFrom(metadata)];
+  const [failoverGraceSeconds, lostTargets] = [failoverGraceSecondsOf(metadata), targetsLostAtPlacement(metadata)];
   return {
     nodeName: shared.text(nodeName),
     statusDigest: digestOf(copiedStatus(status ?? {})),
@@ -168,7 +168,7 @@ function boundFields(pod: Pod, shared: SharedValues): Pick<
     ...(changes !== undefined && { changes }),
     ...(gates !== undefined && { gates, gateTypes: gateTypesOf(pod) }),
     ...(failoverGraceSeconds !== undefined && { failoverGraceSeconds }),
-    ...(awayFrom !== undefined && { awayFrom }),
+    ...(lostTargets !== undefined && { lostTargets }),
     ...originOf(metadata),
     annotations: shared.value(mergeableAnnotations(metadata)),
     ...(copiedAnnotations !== undefined && { copiedAnnotations }),

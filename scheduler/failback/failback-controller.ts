@@ -9,7 +9,7 @@ import { DONE, startController, type ReconcileResult } from '../../kubernetes/co
 import type { Informer } from '../../kubernetes/watch/informer.ts';
 import { remotelyPlaced } from '../../targets/proxy-pods.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
-import { isAway, PAUSE_MS, planFailback } from './failback.ts';
+import { mayFailBack, PAUSE_MS, planFailback } from './failback.ts';
 import { rulesFor, type PolicyBook } from '../snapshot/placement-rules.ts';
 
 /** What the controller works with. */
@@ -35,7 +35,7 @@ export function startFailback(options: FailbackOptions, signal: AbortSignal): vo
     { name: 'failback', reconcile: (key) => failback.reconcile(key, signal), concurrency: 4, logger, ready }, signal,
   );
   proxies.onChange((_key, before, after) => {
-    if (before?.awayFrom === undefined) for (const target of after?.awayFrom ?? []) controller.enqueue(target);
+    if (before?.lostTargets === undefined) for (const target of after?.lostTargets ?? []) controller.enqueue(target);
   });
   targets.listen({
     changed: (target) => {
@@ -66,13 +66,15 @@ class Failback {
   async reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const target = this.#options.targets.get(key);
     if (target === undefined) return DONE;
-    const allAway = remotelyPlaced(this.#options.proxies).filter((proxy) => isAway(proxy, target));
-    const away = allAway.filter((proxy) => rulesFor(proxy, this.#options.policies()).failback?.value === 'WhenStable');
+    const movable = remotelyPlaced(this.#options.proxies).filter((proxy) => mayFailBack(proxy, target));
+    const away = movable.filter(
+      (proxy) => rulesFor(proxy, this.#options.policies()).failback?.value === 'WhenStable',
+    );
     const step = planFailback(
       { readySince: this.#readySince.get(key), evictedAt: this.#evictedAt.get(key), away }, performance.now(),
     );
     if (step.kind === 'wait') return { kind: 'requeue-after', ms: step.ms };
-    if (step.kind === 'no-change') return allAway.length === 0 ? DONE : { kind: 'requeue-after', ms: INTERVAL_MS };
+    if (step.kind === 'no-change') return movable.length === 0 ? DONE : { kind: 'requeue-after', ms: INTERVAL_MS };
     this.#evictedAt.set(key, performance.now());
     this.#options.logger.info(
       { target: key, pod: step.proxy.key }, 'a pod is evicted to go back to a target that is stable again',

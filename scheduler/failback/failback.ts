@@ -12,10 +12,10 @@ export const PAUSE_MS = 5_000;
 /**
  * Whether a pod runs elsewhere because this target was lost, and can be evicted: its controller creates another one.
  */
-export function isAway(proxy: ProxyPod, target: { readonly key: string; readonly nodeName: string }): boolean {
+export function mayFailBack(proxy: ProxyPod, target: { readonly key: string; readonly nodeName: string }): boolean {
   const runs = proxy.nodeName !== undefined && proxy.nodeName !== target.nodeName && !proxy.terminating
     && !isTerminal(proxy.phase);
-  return runs && proxy.controllerUid !== undefined && (proxy.awayFrom?.includes(target.key) ?? false);
+  return runs && proxy.controllerUid !== undefined && (proxy.lostTargets?.includes(target.key) ?? false);
 }
 
 /** The next step for one target. */

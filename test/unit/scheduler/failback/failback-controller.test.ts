@@ -28,7 +28,7 @@ function aWorld(t: TestContext, failback: Failback | undefined = 'WhenStable') {
   const stop = new AbortController();
   t.after(() => stop.abort());
   const proxies = new ToldInformer<ProxyPod>();
-  Object.assign(proxies, { by: () => [...proxies.records()].filter(({ awayFrom }) => awayFrom !== undefined) });
+  Object.assign(proxies, { by: () => [...proxies.records()].filter(({ lostTargets }) => lostTargets !== undefined) });
   const evicted: string[] = [];
   const answer: { error?: Error } = {};
   let isKnown = true;

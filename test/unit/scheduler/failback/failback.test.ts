@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { PLACEMENT_ANNOTATION } from '../../../../api/objects/keys.ts';
 import type { Pod } from '../../../../api/objects/core.ts';
-import { placedAwayFrom } from '../../../../model/proxy/placed-away.ts';
+import { targetsLostAtPlacement } from '../../../../model/proxy/lost-at-placement.ts';
 import {
-  isAway, PAUSE_MS, planFailback, STABLE_MS, type FailbackStep, type ReturnedTarget,
+  mayFailBack, PAUSE_MS, planFailback, STABLE_MS, type FailbackStep, type ReturnedTarget,
 } from '../../../../scheduler/failback/failback.ts';
 import {
   annotated, aProxyRecord, inPhase, named, terminating, withMetadata, withSpec, type Change,
@@ -20,7 +20,7 @@ const owned = withMetadata(
 const elsewhere = withSpec({ nodeName: 'admiralty-b' });
 const away = (...changes: Change<Pod>[]) => aProxyRecord(lostHome, owned, elsewhere, ...changes);
 
-describe('placedAwayFrom', () => {
+describe('targetsLostAtPlacement', () => {
   const cases: Record<string, readonly [annotation: string | undefined, keys: readonly string[] | undefined]> = {
     'names what could not be reached':
       ['{"not":{"ClusterTarget/a":"Unreachable","ClusterTarget/b":"Cordoned"}}', ['ClusterTarget/a']],
@@ -32,7 +32,8 @@ describe('placedAwayFrom', () => {
   };
   for (const [sentence, [annotation, keys]] of Object.entries(cases)) {
     it(sentence, () => assert.deepEqual(
-      placedAwayFrom({ annotations: annotation === undefined ? {} : { [PLACEMENT_ANNOTATION]: annotation } }), keys,
+      targetsLostAtPlacement({ annotations: annotation === undefined ? {} : { [PLACEMENT_ANNOTATION]: annotation } }),
+      keys,
     ));
   }
 });
@@ -48,7 +49,7 @@ describe('a pod is away from a target', () => {
     'not before it is bound': [aProxyRecord(lostHome, owned), false],
   };
   for (const [sentence, [proxy, answer]] of Object.entries(cases)) {
-    it(sentence, () => assert.equal(isAway(proxy, HOME), answer));
+    it(sentence, () => assert.equal(mayFailBack(proxy, HOME), answer));
   }
 });
 

@@ -7,7 +7,7 @@ import { isRecord, parsedRecord } from '../objects/json-values.ts';
 const UNREACHABLE = 'Unreachable';
 
 /** Keys of the targets that were lost when the pod was placed; undefined when none was. */
-export function placedAwayFrom({ annotations }: ObjectMeta): readonly string[] | undefined {
+export function targetsLostAtPlacement({ annotations }: ObjectMeta): readonly string[] | undefined {
   const text = annotations?.[PLACEMENT_ANNOTATION];
   if (text === undefined || !text.includes(`"${UNREACHABLE}"`)) return undefined;
   const keys = Object.entries(reasonsIn(text)).flatMap(([target, reason]) => (reason === UNREACHABLE ? [target] : []));
