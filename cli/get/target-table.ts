@@ -15,8 +15,8 @@ export interface SourceView {
   readonly nodes: readonly Node[] | undefined;
 }
 
-/** A target at a glance. */
-export interface TargetGlance {
+/** What lists show of a target. */
+export interface TargetOverview {
   /** `NAME` of a ClusterTarget, `NAMESPACE/NAME` of a Target. */
   readonly name: string;
   /** Its virtual node. */
@@ -30,10 +30,10 @@ export interface TargetGlance {
   readonly pods: number | undefined;
 }
 
-/** The glance of each target, in order of their names. */
-export function glanceAt(
+/** The overview of each target, in order of their names. */
+export function targetOverviews(
   targets: readonly (ClusterTarget | Target)[], { pods, nodes }: SourceView,
-): readonly (TargetGlance & { readonly target: ClusterTarget | Target })[] {
+): readonly (TargetOverview & { readonly target: ClusterTarget | Target })[] {
   const cordoned =
     new Set(nodes?.filter(({ spec }) => spec?.unschedulable === true).map(({ metadata }) => metadata.name));
   const counts = new Map<string, number>();
@@ -53,7 +53,7 @@ export function targetTable(
   { now, wide }: { readonly now: number; readonly wide: boolean },
 ): Table {
   const isDiscovered = targets.some(({ metadata }) => originOf(metadata) !== undefined);
-  const rows = glanceAt(targets, source).map(({ target, name, node, state, isCordoned, message, pods }) => {
+  const rows = targetOverviews(targets, source).map(({ target, name, node, state, isCordoned, message, pods }) => {
     const { metadata, status = {} } = target;
     const { cpu, memory, gpu } = status.free ?? {};
     return [

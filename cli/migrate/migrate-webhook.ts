@@ -11,7 +11,7 @@ import {
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import { WEBHOOK_CONFIGURATION_NAME, WEBHOOK_NAME } from '../../manifests/objects/webhook-configuration.ts';
 import {
-  addressOf, admiraltyWebhookOf, isAsked, NEVER_SELECTED, type AdmiraltyWebhook,
+  addressOf, admiraltyWebhookOf, receivesPods, NEVER_SELECTED, type AdmiraltyWebhook,
 } from '../../model/naming/live-admiralty.ts';
 import { AppError, messageOf } from '../../process/errors.ts';
 import { webhooksWithoutRules } from '../../webhook/registration/missing-rules.ts';
@@ -31,11 +31,11 @@ export async function switchWebhook(migration: Migration): Promise<void> {
   await untilWebhookAnswers(migration);
   await untilSo('our webhook answers', async () => {
     const ours = await untilWebhookAnswers(migration);
-    await eachOfTheirs(migration, (webhook) => (isAsked(webhook) ? toUs(webhook, ours) : webhook));
+    await eachOfTheirs(migration, (webhook) => (receivesPods(webhook) ? toUs(webhook, ours) : webhook));
     const problem = await probe(migration);
     if (problem === undefined) return true;
     await eachOfTheirs(
-      migration, (webhook, before) => (isAsked(webhook) ? (before?.webhook ?? webhook) : webhook), true,
+      migration, (webhook, before) => (receivesPods(webhook) ? (before?.webhook ?? webhook) : webhook), true,
     );
     migration.tell(`  our webhook does not answer yet: ${problem}`);
     return false;
@@ -49,7 +49,7 @@ export async function switchWebhook(migration: Migration): Promise<void> {
 
 /** Makes Admiralty's configuration match nothing. */
 export async function disableAdmiraltyWebhook(migration: Migration): Promise<void> {
-  await eachOfTheirs(migration, (webhook) => (isAsked(webhook) ? silenced(webhook) : webhook));
+  await eachOfTheirs(migration, (webhook) => (receivesPods(webhook) ? silenced(webhook) : webhook));
 }
 
 /**
@@ -59,7 +59,7 @@ export async function disableAdmiraltyWebhook(migration: Migration): Promise<voi
 export async function restoreAdmiraltyConfiguration(migration: Migration): Promise<void> {
   const ours = await untilWebhookAnswers(migration);
   await eachOfTheirs(
-    migration, (webhook, before) => (isAsked(webhook) ? webhook : toUs(before?.webhook ?? webhook, ours)),
+    migration, (webhook, before) => (receivesPods(webhook) ? webhook : toUs(before?.webhook ?? webhook, ours)),
   );
   const { metadata: { resourceVersion }, webhooks = [] } = await ourConfiguration(migration);
   const withoutRules = webhooks.map((webhook) => (

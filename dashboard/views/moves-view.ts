@@ -2,7 +2,7 @@
 // drains, and pods that a lost target has driven away.
 import type { PlacementPolicy } from '../../api/kinds/placement-policy.ts';
 import { MOVE_LABEL, TRUE } from '../../api/objects/keys.ts';
-import { glanceAt, nodeOf } from '../../cli/get/target-table.ts';
+import { targetOverviews, nodeOf } from '../../cli/get/target-table.ts';
 import { shortTargetName } from '../../model/naming/target-ref.ts';
 import { objectKey } from '../../model/pod/pod.ts';
 import { expiryOf } from '../../scheduler/policies/move-expiry.ts';
@@ -97,7 +97,7 @@ function timeText(at: number | undefined): string | undefined {
 
 function drainsOf(source: SeenSource, pods: readonly SeenPod[] | undefined): readonly Drain[] {
   const byNode = pods && grouped(pods, ({ nodeName }) => (nodeName === undefined ? [] : [nodeName]));
-  return glanceAt(targetsOf(source), { pods: undefined, nodes: knownRecords(source.nodes) }).flatMap(
+  return targetOverviews(targetsOf(source), { pods: undefined, nodes: knownRecords(source.nodes) }).flatMap(
     ({ target, name, node, isCordoned }): Drain[] => {
       const isRemoved = target.metadata.deletionTimestamp !== undefined;
       if (!isCordoned && !isRemoved) return [];
@@ -109,9 +109,9 @@ function drainsOf(source: SeenSource, pods: readonly SeenPod[] | undefined): rea
 }
 
 function failbacksOf(source: SeenSource, pods: readonly SeenPod[]): readonly Failback[] {
-  const glances = glanceAt(targetsOf(source), { pods: undefined, nodes: undefined });
-  const byKey: ReadonlyMap<string, (typeof glances)[number]> = new Map(glances.map((glance) => (
-    [`${glance.target.metadata.namespace === undefined ? 'ClusterTarget' : 'Target'}/${glance.name}`, glance]
+  const overviews = targetOverviews(targetsOf(source), { pods: undefined, nodes: undefined });
+  const byKey: ReadonlyMap<string, (typeof overviews)[number]> = new Map(overviews.map((overview) => (
+    [`${overview.target.metadata.namespace === undefined ? 'ClusterTarget' : 'Target'}/${overview.name}`, overview]
   )));
   const away = grouped(pods, ({ nodeName, status, lostTargets = [] }) => (
     nodeName === undefined || status === 'Terminating' ? []

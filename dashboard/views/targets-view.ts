@@ -2,7 +2,7 @@
 import type { ClusterTarget, Target } from '../../api/kinds/cluster-target.ts';
 import type { TargetDiscovery } from '../../api/registry/target-discovery.ts';
 import type { Node } from '../../api/objects/core.ts';
-import { glanceAt } from '../../cli/get/target-table.ts';
+import { targetOverviews } from '../../cli/get/target-table.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import type { ActionKind } from '../wire/actions.ts';
 import type { ProposedCluster, TargetCard, TargetsScreen } from '../wire/screens.ts';
@@ -45,9 +45,9 @@ export function targetsScreen(source: SeenSource, discovered: SeenDiscoveries): 
   const view = { pods: known?.map(({ nodeName }) => ({ spec: nodeName === undefined ? {} : { nodeName } })) };
   return {
     screen: 'targets',
-    targets: glanceAt(all, { ...view, nodes: knownRecords(nodes) }).map(({ target, name, node, ...glance }) => ({
-      name, node, state: glance.state, isReady: glance.state === 'Ready', isCordoned: glance.isCordoned,
-      message: glance.message, pods: glance.pods,
+    targets: targetOverviews(all, { ...view, nodes: knownRecords(nodes) }).map(({ target, name, node, ...overview }) => ({
+      name, node, state: overview.state, isReady: overview.state === 'Ready', isCordoned: overview.isCordoned,
+      message: overview.message, pods: overview.pods,
       running: known === undefined ? undefined : (running.get(node) ?? 0), ...statusFields(target),
       reportedAt: findCondition(byName.get(node)?.status?.conditions, 'Ready')?.lastHeartbeatTime,
     })),

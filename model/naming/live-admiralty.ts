@@ -32,7 +32,7 @@ export function admiraltyWebhookOf({ webhooks = [] }: MutatingWebhookConfigurati
 }
 
 /** Whether a webhook receives pods at all. */
-export function isAsked({ namespaceSelector }: AdmiraltyWebhook): boolean {
+export function receivesPods({ namespaceSelector }: AdmiraltyWebhook): boolean {
   return namespaceSelector?.matchExpressions?.some(
     ({ key, operator }) => key === NEVER_SELECTED.key && operator === NEVER_SELECTED.operator,
   ) !== true;
@@ -63,7 +63,7 @@ export interface AdmiraltyState {
 export function evidenceOfAdmiralty({ configurations, leases }: AdmiraltyState, now: number): AdmiraltyEvidence {
   const asked = configurations.filter((configuration) => {
     const webhook = admiraltyWebhookOf(configuration);
-    return webhook !== undefined && isAsked(webhook);
+    return webhook !== undefined && receivesPods(webhook);
   });
   return {
     webhooks: asked.map(nameOf),
@@ -89,13 +89,13 @@ function nameOf({ metadata }: KubernetesObject): string {
 }
 
 /** The Admiralty webhook that receives elected pods at an address other than ours; undefined when there is none. */
-export function askedElsewhere(configurations: readonly MutatingWebhookConfiguration[]): string | undefined {
+export function otherAdmiraltyWebhook(configurations: readonly MutatingWebhookConfiguration[]): string | undefined {
   const ours = new Set(configurations.flatMap(
     ({ webhooks = [] }) => webhooks.filter(({ name }) => name.endsWith(OWN_WEBHOOK_SUFFIX)).map(addressOf),
   ));
   const theirs = configurations.find((configuration) => {
     const webhook = admiraltyWebhookOf(configuration);
-    return webhook !== undefined && isAsked(webhook) && !ours.has(addressOf(webhook));
+    return webhook !== undefined && receivesPods(webhook) && !ours.has(addressOf(webhook));
   });
   return theirs === undefined
     ? undefined

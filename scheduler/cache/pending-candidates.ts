@@ -13,7 +13,7 @@ export interface PendingCandidate {
 }
 
 /** What a target has of its source. */
-export interface HeldThere {
+export interface ObservedInTarget {
   readonly chaperons: Iterable<Chaperon>;
   readonly delegates: Iterable<DelegatePod>;
   readonly summary: ClusterSummary | undefined;
@@ -25,7 +25,7 @@ const ROUNDING_MS = 1_000;
 /**
  * Candidates without a node, and delegates that were assigned to one after the summary was published; sorted by key.
  */
-export function pendingCandidates({ chaperons, delegates, summary }: HeldThere): readonly PendingCandidate[] {
+export function pendingCandidates({ chaperons, delegates, summary }: ObservedInTarget): readonly PendingCandidate[] {
   const found = new Map<string, PendingCandidate>();
   const seen = new Set<string>();
   for (const delegate of delegates) {

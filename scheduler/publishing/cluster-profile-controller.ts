@@ -14,7 +14,7 @@ import type { TargetClusters } from '../../targets/target-clusters.ts';
 import type { ClusterInventory } from './cluster-inventory.ts';
 import { MOST_PROPERTIES, type PublishedTarget } from './cluster-profile.ts';
 import { planProfile } from './plan-profile.ts';
-import { toLook, toPublishedTarget, type Listed } from './published-target.ts';
+import { toPropertiesRead, toPublishedTarget, type Listed } from './published-target.ts';
 
 /** What the controller works with. */
 export interface ClusterProfileOptions {
@@ -55,7 +55,7 @@ class ProfileController {
     };
     const properties = startController({
       name: 'cluster-properties', concurrency: 16, logger,
-      reconcile: (name) => this.#look(name, () => enqueue(name), signal),
+      reconcile: (name) => this.#readProperties(name, () => enqueue(name), signal),
     }, signal);
     inventory.onProfiles((key) => profiles.enqueue(key), (namespace) => {
       for (const { ref } of targets.all()) {
@@ -99,7 +99,7 @@ class ProfileController {
   }
 
   /** Properties that cannot be read now stay what they were. */
-  async #look(name: string, changed: () => void, signal: AbortSignal): Promise<ReconcileResult> {
+  async #readProperties(name: string, changed: () => void, signal: AbortSignal): Promise<ReconcileResult> {
     const session = this.#options.targets.get(targetKey({ kind: 'ClusterTarget', name }))?.session;
     if (session === undefined) return DONE; // looked again when the next one opens
     const ended = new AbortController();
@@ -108,7 +108,7 @@ class ProfileController {
       ({ items }): Listed => ({ kind: 'listed', items }), (error: unknown): Listed => ({ kind: failureOf(error) }),
     ).finally(forget);
     signal.throwIfAborted();
-    const { properties, againMs } = toLook(listed);
+    const { properties, againMs } = toPropertiesRead(listed);
     if (properties !== undefined) {
       this.#properties.set(name, properties);
       changed();

@@ -30,11 +30,11 @@ export type Listed =
   | { readonly kind: 'listed'; readonly items: readonly KubernetesObject[] }
   | { readonly kind: 'absent' | 'forbidden' | 'failed' };
 
-/** What a look at ClusterProperties gave. */
-export interface Look {
+/** What reading the ClusterProperties of a target gave. */
+export interface PropertiesRead {
   /** Undefined where they could not be read: they stay what they were. */
   readonly properties: readonly ClusterProperty[] | undefined;
-  /** Pause in ms until the next look. */
+  /** Pause in ms until they are read again. */
   readonly againMs: number;
 }
 
@@ -52,7 +52,7 @@ export function toPublishedTarget({ object, target, properties, secretRef }: Tar
  * A cluster without the kind has no properties. A list that is forbidden is not tried sooner: permissions rarely
  * change.
  */
-export function toLook(listed: Listed): Look {
+export function toPropertiesRead(listed: Listed): PropertiesRead {
   switch (listed.kind) {
     case 'listed':
       return { properties: toProperties(listed.items), againMs: PROPERTIES_MS };

@@ -26,7 +26,7 @@ export function withRules(names: readonly string[]): KubernetesObject & { readon
 }
 
 /** The sender of the probe, and the time. */
-export interface Asking {
+export interface ProbeSender {
   readonly installNamespace: string;
   /** Host name of the process. */
   readonly instance: string;
@@ -37,7 +37,7 @@ export interface Asking {
  * The probe: an Event (`events.k8s.io/v1`) that is never stored; the API server sends it to the webhook if it can reach
  * it.
  */
-export function reachedQuestion({ installNamespace, instance, at }: Asking): KubernetesObject {
+export function probeEvent({ installNamespace, instance, at }: ProbeSender): KubernetesObject {
   const event: KubernetesObject & Readonly<Record<string, unknown>> = {
     metadata: {
       namespace: installNamespace, name: `webhook-reached.${at.getTime().toString(16)}`,
@@ -56,7 +56,7 @@ export function reachedQuestion({ installNamespace, instance, at }: Asking): Kub
 }
 
 /** The webhook's response to the probe. */
-export function answerQuestion({ metadata }: KubernetesObject): Admission {
+export function answerProbe({ metadata }: KubernetesObject): Admission {
   const path = '/metadata/annotations';
   const patch = metadata.annotations === undefined
     ? { op: 'add', path, value: { [REACHED_ANNOTATION]: TRUE } } as const
@@ -65,6 +65,6 @@ export function answerQuestion({ metadata }: KubernetesObject): Admission {
 }
 
 /** Whether the API server called a webhook before this response. */
-export function isAnswered({ metadata }: KubernetesObject): boolean {
+export function isProbeAnswered({ metadata }: KubernetesObject): boolean {
   return metadata.annotations?.[REACHED_ANNOTATION] === TRUE;
 }

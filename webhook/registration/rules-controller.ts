@@ -14,8 +14,8 @@ import type { EventSink } from '../../kubernetes/controller/event-recorder.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
 import { webhookOffReason } from '../../targets/admiralty/standby.ts';
 import type { EventRecord } from '../../model/proxy/event-record.ts';
-import { askedElsewhere } from '../../model/naming/live-admiralty.ts';
-import { isAnswered, reachedQuestion, webhooksWithoutRules, withRules } from './missing-rules.ts';
+import { otherAdmiraltyWebhook } from '../../model/naming/live-admiralty.ts';
+import { isProbeAnswered, probeEvent, webhooksWithoutRules, withRules } from './missing-rules.ts';
 import { WEBHOOK_CONFIGURATION_NAME } from './webhook-address.ts';
 
 /** Field manager of the rules, separate from that of the CA: each applies all of its own fields. */
@@ -53,8 +53,8 @@ export function startRulesController(
     const names = configuration === undefined ? [] : webhooksWithoutRules(configuration);
     onMissing(names.length > 0);
     if (names.length === 0) return DONE;
-    const question = reachedQuestion({ installNamespace, instance: hostname(), at: new Date() });
-    if (!isAnswered(await client.dryRunCreate(EVENTS, question, signal))) {
+    const question = probeEvent({ installNamespace, instance: hostname(), at: new Date() });
+    if (!isProbeAnswered(await client.dryRunCreate(EVENTS, question, signal))) {
       unanswered += 1;
       if (unanswered % TELL_AFTER === 0) tellNotReached(events, logger);
       return { kind: 'requeue-after', ms: askEveryMs };
@@ -82,7 +82,7 @@ async function whyToWait(
     .catch(unless(isNotFound));
   const off = record === undefined ? undefined : webhookOffReason(record);
   if (off !== undefined) return off;
-  return askedElsewhere(await client.list(MUTATING_WEBHOOK_CONFIGURATIONS, {}, signal));
+  return otherAdmiraltyWebhook(await client.list(MUTATING_WEBHOOK_CONFIGURATIONS, {}, signal));
 }
 
 function tellNotReached(events: EventSink, logger: Logger): void {

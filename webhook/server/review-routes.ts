@@ -11,7 +11,7 @@ import { admitPodOfNamespace, type Election } from '../admission/namespace-elect
 import { validateResourceShare } from '../admission/validate-resource-share.ts';
 import { validateTarget } from '../admission/validate-target.ts';
 import { withTrace } from '../proxy/trace-patch.ts';
-import { answerQuestion } from '../registration/missing-rules.ts';
+import { answerProbe } from '../registration/missing-rules.ts';
 import type { Admission, AdmissionContext } from '../review/admission-answer.ts';
 import type { AdmissionRequest } from '../review/admission-review.ts';
 
@@ -31,7 +31,7 @@ export const REVIEW_ROUTES: Readonly<Record<string, ReviewRoute>> = {
   [DAEMON_SETS_PATH]: { decide: ({ object }) => keepOffVirtualNodes(object) },
   [TARGETS_PATH]: { decide: ({ object }) => validateTarget(object) },
   [RESOURCE_SHARES_PATH]: { decide: ({ object }) => validateResourceShare(object) },
-  [REACHED_PATH]: { decide: ({ object }) => answerQuestion(object), parts: ['metadata'] },
+  [REACHED_PATH]: { decide: ({ object }) => answerProbe(object), parts: ['metadata'] },
 };
 
 /** The decision for pods of a namespace with this election; without one, none is elected. */

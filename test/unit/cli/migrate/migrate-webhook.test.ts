@@ -10,7 +10,7 @@ import {
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
 import type { Call } from '../../../../kubernetes/http/transport.ts';
 import { WEBHOOK_CONFIGURATION_NAME, WEBHOOK_NAME } from '../../../../manifests/objects/webhook-configuration.ts';
-import { isAsked, type AdmiraltyWebhook } from '../../../../model/naming/live-admiralty.ts';
+import { receivesPods, type AdmiraltyWebhook } from '../../../../model/naming/live-admiralty.ts';
 import { MemoryCluster } from '../../../support/memory-cluster.ts';
 import { memoryMigration } from '../../../support/memory-migration.ts';
 import { virtualWaits } from '../../../support/virtual-waits.ts';
@@ -71,7 +71,7 @@ describe('a webhook that is switched to Isthmus', () => {
   it('matches nothing at the end, is kept as it was, and is not restored by cert-manager', async (t) => {
     const { cluster, migration } = world(t);
     await switchWebhook(migration);
-    assert.equal(isAsked(webhookOf(cluster)), false);
+    assert.equal(receivesPods(webhookOf(cluster)), false);
     assert.deepEqual(webhookOf(cluster).namespaceSelector?.matchLabels, { a: 'b' });
     assert.deepEqual(JSON.parse(annotationsOf(cluster)[BEFORE_MIGRATION_ANNOTATION] ?? ''), {
       webhook: theirs, injected: 'adm/mc-cert',
@@ -105,7 +105,7 @@ describe('a webhook that is switched to Isthmus', () => {
     await switchWebhook(migration);
     assert.deepEqual(between, ['mc', 'mc']);
     assert.match(migration.told.join('\n'), /does not answer yet: failed calling isthmus/);
-    assert.equal(isAsked(webhookOf(cluster)), false);
+    assert.equal(receivesPods(webhookOf(cluster)), false);
   });
 
   it('that never answers leaves Admiralty at work, with its annotation for cert-manager', async (t) => {
@@ -124,13 +124,14 @@ describe('a webhook that is switched to Isthmus', () => {
   it('keeps pointing to ours until ours has its own rules', async (t) => {
     const { cluster, migration } = world(t, { ownWebhook: ours([], 'b3Vycw==') });
     await assert.rejects(switchWebhook(migration), { code: 'Timeout', message: /admits elected pods/ });
-    assert.deepEqual([isAsked(webhookOf(cluster)), webhookOf(cluster).clientConfig.service?.name], [true, 'isthmus']);
+    const webhook = webhookOf(cluster);
+    assert.deepEqual([receivesPods(webhook), webhook.clientConfig.service?.name], [true, 'isthmus']);
   });
 
   it('is believed where no namespace has opted in, so that nothing could be tried', async (t) => {
     const { cluster, migration } = world(t, { isOptedIn: false, answering: 'nobody' });
     await switchWebhook(migration);
-    assert.equal(isAsked(webhookOf(cluster)), false);
+    assert.equal(receivesPods(webhookOf(cluster)), false);
   });
 
   it('is not switched twice', async (t) => {
@@ -178,7 +179,7 @@ describe('a webhook that is given back', () => {
     const { cluster, migration } = await switched(t);
     await restoreAdmiraltyConfiguration(migration);
     const { clientConfig } = webhookOf(cluster);
-    assert.deepEqual([isAsked(webhookOf(cluster)), clientConfig.service?.name], [true, 'isthmus']);
+    assert.deepEqual([receivesPods(webhookOf(cluster)), clientConfig.service?.name], [true, 'isthmus']);
     assert.deepEqual(storedOf(cluster, WEBHOOK_CONFIGURATION_NAME).webhooks?.map(({ rules }) => rules), [[]]);
   });
 

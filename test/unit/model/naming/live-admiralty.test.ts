@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { Lease } from '../../../../api/objects/core.ts';
 import type { MutatingWebhookConfiguration } from '../../../../api/resource-types.ts';
 import {
-  askedElsewhere, isLive, NEVER_SELECTED, evidenceOfAdmiralty, signsText,
+  otherAdmiraltyWebhook, isLive, NEVER_SELECTED, evidenceOfAdmiralty, signsText,
 } from '../../../../model/naming/live-admiralty.ts';
 import { webhookConfiguration } from '../../../../manifests/objects/webhook-configuration.ts';
 
@@ -58,6 +58,6 @@ describe('whether another webhook is asked about elected pods', () => {
     'no, where there is none': [[ours], false],
   };
   for (const [sentence, [configurations, is]] of Object.entries(rows)) {
-    it(sentence, () => assert.equal(askedElsewhere(configurations) !== undefined, is));
+    it(sentence, () => assert.equal(otherAdmiraltyWebhook(configurations) !== undefined, is));
   }
 });

@@ -1,7 +1,9 @@
 // What a profile is made of: the target's object, its session, and what its cluster said of itself.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { toLook, toPublishedTarget, type SessionFacts } from '../../../../scheduler/publishing/published-target.ts';
+import {
+  toPropertiesRead, toPublishedTarget, type SessionFacts,
+} from '../../../../scheduler/publishing/published-target.ts';
 
 const OBJECT = {
   ref: { name: 'eu' }, uid: 'uid-eu', labels: {}, spec: { kubeconfigSecret: { name: 'eu' } },
@@ -28,20 +30,20 @@ describe('a published target', () => {
 
 describe('a look at ClusterProperties', () => {
   const zone = { metadata: { name: 'zone' }, spec: { value: 'a' } };
-  const found = toLook({ kind: 'listed', items: [zone] });
+  const found = toPropertiesRead({ kind: 'listed', items: [zone] });
 
   it('has what it found, and an empty list of a cluster without the kind', () => {
     assert.deepEqual(found.properties, [{ name: 'zone', value: 'a' }]);
-    assert.deepEqual(toLook({ kind: 'absent' }), { ...found, properties: [] });
+    assert.deepEqual(toPropertiesRead({ kind: 'absent' }), { ...found, properties: [] });
   });
 
   it('that failed says nothing, and is repeated sooner', () => {
-    const { properties, againMs } = toLook({ kind: 'failed' });
+    const { properties, againMs } = toPropertiesRead({ kind: 'failed' });
     assert.equal(properties, undefined);
     assert.ok(againMs <= 30_000 && againMs < found.againMs);
   });
 
   it('that is forbidden says nothing either, and is not repeated sooner: permissions rarely change', () => {
-    assert.deepEqual(toLook({ kind: 'forbidden' }), { ...found, properties: undefined });
+    assert.deepEqual(toPropertiesRead({ kind: 'forbidden' }), { ...found, properties: undefined });
   });
 });

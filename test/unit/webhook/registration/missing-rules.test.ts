@@ -8,7 +8,7 @@ import {
   packagedWebhookConfiguration, webhookConfiguration,
 } from '../../../../manifests/objects/webhook-configuration.ts';
 import {
-  answerQuestion, isAnswered, reachedQuestion, webhooksWithoutRules, withRules,
+  answerProbe, isProbeAnswered, probeEvent, webhooksWithoutRules, withRules,
 } from '../../../../webhook/registration/missing-rules.ts';
 import { startRulesController } from '../../../../webhook/registration/rules-controller.ts';
 import { ScriptedApiServer, SILENT, type Exchange, status } from '../../../support/scripted-api-server.ts';
@@ -17,7 +17,7 @@ const PODS = 'pods.isthmus.multicluster.admiralty.io';
 const NAMESPACES = 'namespaces.isthmus.multicluster.admiralty.io';
 const packaged = packagedWebhookConfiguration({ installNamespace: 'ns' });
 const question =
-  reachedQuestion({ installNamespace: 'ns', instance: 'host', at: new Date('2026-01-01T00:00:00.123Z') });
+  probeEvent({ installNamespace: 'ns', instance: 'host', at: new Date('2026-01-01T00:00:00.123Z') });
 
 describe('a webhook configuration of a package', () => {
   it('has no rules for pods, and is otherwise what isthmus install applies', () => {
@@ -54,7 +54,7 @@ describe('the question whether the API server reaches the webhook', () => {
   ) {
     it(`is answered by a patch, ${what}`, () => {
       const asked = { ...question, metadata: { ...question.metadata, ...(annotations && { annotations }) } };
-      const admission = answerQuestion(asked);
+      const admission = answerProbe(asked);
       assert.equal(admission.kind, 'mutate');
       const [operation] = admission.kind === 'mutate' ? admission.patch : [];
       assert.deepEqual(
@@ -67,8 +67,8 @@ describe('the question whether the API server reaches the webhook', () => {
   }
 
   it('is open until the annotation comes back', () => {
-    assert.equal(isAnswered(question), false);
-    assert.equal(isAnswered({ metadata: { annotations: { 'isthmus.dev/answered': 'true' } } }), true);
+    assert.equal(isProbeAnswered(question), false);
+    assert.equal(isProbeAnswered({ metadata: { annotations: { 'isthmus.dev/answered': 'true' } } }), true);
   });
 });
 

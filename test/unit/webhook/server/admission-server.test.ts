@@ -16,7 +16,7 @@ import {
 } from '../../../../webhook/server/admission-server.ts';
 import { DEADLINES } from '../../../../webhook/server/tls-server.ts';
 import type { AdmissionResponse } from '../../../../webhook/review/admission-review.ts';
-import { reachedQuestion } from '../../../../webhook/registration/missing-rules.ts';
+import { probeEvent } from '../../../../webhook/registration/missing-rules.ts';
 import { reviewOf } from '../../../support/admission.ts';
 import { closedSocket } from '../../../support/closed-socket.ts';
 
@@ -82,7 +82,7 @@ describe('the admission server', () => {
   });
 
   it('answers the question whether it is reached, which is an Event and has no spec', async () => {
-    const asked = reachedQuestion({ installNamespace: 'ns', instance: 'host', at: new Date() });
+    const asked = probeEvent({ installNamespace: 'ns', instance: 'host', at: new Date() });
     const { response } = await post(pool, JSON.stringify(reviewOf(asked)), '/mutate--reached');
     const patch: unknown = JSON.parse(Buffer.from(response?.patch ?? '', 'base64').toString());
     assert.deepEqual([response?.allowed, patch], [
