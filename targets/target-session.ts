@@ -160,7 +160,7 @@ export class TargetSession {
   } {
     const isOf = ({ parentUid }: { readonly parentUid: string }) => parentUid === uid;
     const delegate = this.delegates.indexed(key).find(isOf);
-    return { chaperon: this.#chaperonsOf(key).find(isOf) ?? delegate?.direct, delegate };
+    return { chaperon: this.#chaperonsOf(key).find(isOf) ?? delegate?.asChaperon, delegate };
   }
 
   /** Whether a pod of this namespace may fail over: the target stops its delegate when the SourceLease expires. */
@@ -170,7 +170,7 @@ export class TargetSession {
 
   /** All objects that the source created there for pods of this key. */
   madeFor(key: string): Chaperon[] {
-    return [...this.#chaperonsOf(key), ...this.delegates.indexed(key).flatMap(({ direct }) => direct ?? [])];
+    return [...this.#chaperonsOf(key), ...this.delegates.indexed(key).flatMap(({ asChaperon }) => asChaperon ?? [])];
   }
 
   /** The resourceVersion up to which our objects there are known. */

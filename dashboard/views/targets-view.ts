@@ -45,9 +45,9 @@ export function targetsScreen(source: SeenSource, discovered: SeenDiscoveries): 
   const view = { pods: known?.map(({ nodeName }) => ({ spec: nodeName === undefined ? {} : { nodeName } })) };
   return {
     screen: 'targets',
-    targets: targetOverviews(all, { ...view, nodes: knownRecords(nodes) }).map(({ target, name, node, ...overview }) => ({
-      name, node, state: overview.state, isReady: overview.state === 'Ready', isCordoned: overview.isCordoned,
-      message: overview.message, pods: overview.pods,
+    targets: targetOverviews(all, { ...view, nodes: knownRecords(nodes) }).map(({ target, node, ...overview }) => ({
+      name: overview.name, node, state: overview.state, isReady: overview.state === 'Ready',
+      isCordoned: overview.isCordoned, message: overview.message, pods: overview.pods,
       running: known === undefined ? undefined : (running.get(node) ?? 0), ...statusFields(target),
       reportedAt: findCondition(byName.get(node)?.status?.conditions, 'Ready')?.lastHeartbeatTime,
     })),

@@ -149,7 +149,7 @@ class Feedback {
     });
     session.delegates.onChange((_key, before, after) => {
       const record = after ?? before;
-      if (after?.direct !== undefined) this.#sweep.noteSeen(after.parentKey, target.key);
+      if (after?.asChaperon !== undefined) this.#sweep.noteSeen(after.parentKey, target.key);
       if (record !== undefined) enqueue(record.parentKey);
     });
   }

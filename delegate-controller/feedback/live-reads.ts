@@ -28,7 +28,7 @@ export async function isConfirmed(
   const chaperon = session.mayHoldChaperons ? await readChaperon(target, proxy, signal) : undefined;
   if (claim === 'confirm-delegate-gone' && chaperon !== undefined) return isDelegateGone(chaperon);
   const delegate = chaperon === undefined ? await readDelegate(target, proxy, signal) : undefined;
-  if (claim === 'confirm-delegate-gone') return isDelegateGone(delegate?.direct);
+  if (claim === 'confirm-delegate-gone') return isDelegateGone(delegate?.asChaperon);
   return chaperon === undefined && delegate === undefined;
 }
 

@@ -65,7 +65,7 @@ export class TargetDeletions {
 }
 
 /** Whether no delegate is created again: its chaperon terminates or is gone, or the source created the delegate. */
-function isMadeNoMore(session: TargetSession, { parentKey, parentUid, direct }: DelegatePod): boolean {
+function isMadeNoMore(session: TargetSession, { parentKey, parentUid, asChaperon }: DelegatePod): boolean {
   const chaperon = session.chaperons.indexed(parentKey).find((one) => one.parentUid === parentUid);
-  return direct !== undefined || chaperon?.terminating === true;
+  return asChaperon !== undefined || chaperon?.terminating === true;
 }

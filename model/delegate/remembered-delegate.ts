@@ -51,7 +51,7 @@ export interface DelegatePod {
   /** Key of the target that it was created through, if known. */
   readonly targetKey?: string;
   /** In Pod mode: its record as a chaperon. */
-  readonly direct?: Chaperon;
+  readonly asChaperon?: Chaperon;
 }
 
 /**
@@ -103,7 +103,7 @@ export function toDelegatePodRecord(
   expectShape(pod, REPORTED_POD_SHAPE);
   const parent = parentOf(pod.metadata);
   if (parent === undefined) return undefined;
-  const isDirect = controllerOf(pod.metadata)?.kind !== 'PodChaperon';
+  const isPodMode = controllerOf(pod.metadata)?.kind !== 'PodChaperon';
   const status = shared.texts(pod.status ?? {});
   return {
     key,
@@ -117,7 +117,7 @@ export function toDelegatePodRecord(
     ...generationOf(pod.metadata),
     annotations: shared.value(mergeableAnnotations(pod.metadata)),
     ...targetKeyOf(pod.metadata, shared),
-    ...(isDirect && { direct: toDirectRecord({ ...pod, status }, { key, parent, shared }) }),
+    ...(isPodMode && { asChaperon: toPodModeChaperon({ ...pod, status }, { key, parent, shared }) }),
   };
 }
 
@@ -128,7 +128,7 @@ function generationOf({ generation, annotations }: ObjectMeta): Pick<DelegatePod
   };
 }
 
-function toDirectRecord(pod: Pod, known: Known): Chaperon {
+function toPodModeChaperon(pod: Pod, known: Known): Chaperon {
   const { deletionGracePeriodSeconds: graceSeconds, finalizers = [], resourceVersion = '' } = pod.metadata;
   return toRecord(pod, known, {
     mode: 'Pod',

@@ -153,7 +153,7 @@ const targetPods: FuzzTarget = {
     const chaperon = orSkipped(() => toChaperonRecord(said));
     orSkipped(() => toTargetPodRecord(said));
     const proxy = aProxyRecord(onNode('admiralty-a'), inPhase('Pending'));
-    planFeedback(proxy, { kind: 'known', chaperon: record?.direct ?? chaperon, delegate: record });
+    planFeedback(proxy, { kind: 'known', chaperon: record?.asChaperon ?? chaperon, delegate: record });
     const status = copiedStatus((typeof said === 'object' && said !== null ? said.status : undefined) ?? {});
     hold(JSON.stringify(status).length < 3 << 20, 'a status is no larger than what etcd takes');
     hold(JSON.stringify(copiedStatus(status)) === JSON.stringify(status), 'what was cut is not cut again');

@@ -426,7 +426,7 @@ describe('laws of feedback', () => {
 describe('a delegate that the source made itself', () => {
   const direct = (...changes: Change<Pod>[]): BoundTarget => {
     const delegate = toDelegatePodRecord(aDelegate(withoutOwner(), ...changes))!;
-    return { kind: 'known', chaperon: delegate.direct, delegate };
+    return { kind: 'known', chaperon: delegate.asChaperon, delegate };
   };
   const within = (seconds: number) =>
     withMetadata({ deletionTimestamp: '2026-01-01T01:00:00Z', deletionGracePeriodSeconds: seconds });
@@ -466,7 +466,7 @@ describe('a delegate that the source made itself', () => {
   });
 
   const stopped = (...changes: Change<Pod>[]) =>
-    toDelegatePodRecord(aDelegate(withoutOwner(), held, within(0), ...changes))!.direct!;
+    toDelegatePodRecord(aDelegate(withoutOwner(), held, within(0), ...changes))!.asChaperon!;
   const endings: Record<
     string, readonly [pod: Parameters<typeof planRunOnceRelease>[0], proxy: ProxyPod | undefined, isLetGo: boolean]
   > = {
@@ -491,7 +491,7 @@ describe('a delegate that the source made itself', () => {
   }
 
   it('is kept while its containers run', () => {
-    const running = toDelegatePodRecord(aDelegate(withoutOwner(), held, within(30)))!.direct!;
+    const running = toDelegatePodRecord(aDelegate(withoutOwner(), held, within(30)))!.asChaperon!;
     assert.deepEqual(planRunOnceRelease(running, undefined), []);
   });
 });

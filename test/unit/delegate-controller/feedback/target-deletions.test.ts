@@ -53,7 +53,7 @@ describe('what a target had of a pod that is being deleted', () => {
 
   it('is all gone with the delegate where the target cannot have PodChaperons', () => {
     told.mayHoldChaperons = false;
-    told.tellDelegate(KEY, { ...delegate, direct: {} as NonNullable<DelegatePod['direct']> }, undefined);
+    told.tellDelegate(KEY, { ...delegate, asChaperon: {} as NonNullable<DelegatePod['asChaperon']> }, undefined);
     assert.equal(hasAll(), true);
   });
 

@@ -16,7 +16,7 @@ import {
 
 /** A delegate that the source made itself, as it is remembered. */
 function aDirect(...changes: Change<Pod>[]): Chaperon {
-  return toDelegatePodRecord(aDelegate(withoutOwner(), ...changes))!.direct!;
+  return toDelegatePodRecord(aDelegate(withoutOwner(), ...changes))!.asChaperon!;
 }
 
 const once = withSpec({ restartPolicy: 'Never' });
@@ -57,11 +57,9 @@ describe('a delegation', () => {
 
   it('is remembered alike from what it made, and only where no chaperon made it', () => {
     const made = { ...DELEGATIONS.Pod.toObject(aChaperon(once)), status: { phase: 'Pending' } } as Pod;
-    const record = toDelegatePodRecord(made)!;
-    assert.deepEqual([record.direct?.mode, record.direct?.parentUid, record.direct?.runOnceFinalizer?.finalizers], [
-      'Pod', PROXY_UID, [RUN_ONCE_FINALIZER],
-    ]);
-    assert.equal(toDelegatePodRecord(aDelegate())?.direct, undefined);
+    const { mode, parentUid, runOnceFinalizer } = toDelegatePodRecord(made)!.asChaperon!;
+    assert.deepEqual([mode, parentUid, runOnceFinalizer?.finalizers], ['Pod', PROXY_UID, [RUN_ONCE_FINALIZER]]);
+    assert.equal(toDelegatePodRecord(aDelegate())?.asChaperon, undefined);
   });
 });
 

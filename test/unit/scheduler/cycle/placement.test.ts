@@ -179,7 +179,7 @@ describe('planPlacement', () => {
   describe('of a delegate that the source itself created', () => {
     const inPodMode = (...changes: Change<Pod>[]): Candidate => {
       const delegate = aDelegateRecord(withMetadata({ ownerReferences: [] }), ...changes);
-      return { ...aCandidate('a'), chaperon: delegate.direct, delegate };
+      return { ...aCandidate('a'), chaperon: delegate.asChaperon, delegate };
     };
     const rows: Record<string, readonly [candidate: Candidate, step: string]> = {
       'binds one that has ended while it goes: its result must not be lost':
