@@ -69,6 +69,11 @@ const NOT_IN_CODE: readonly Phrase[] = [
   [/\bShell (?:of|in|:)/, 'what it reconciles'],
   [/\bawaitsKubelet\b/, 'isGracefulDeletion'], [/\bisGivenUp\b|\bgivenUp\b/, 'isAbandoned'],
   [/\bLostTargets?\b|\blostForMs\b/, 'outages'], [/\bGroupHead\b/, 'NodeGroupTraits'],
+  [/\bturnDown\b|\bnoteRefusal\b/, 'noteRejection'],
+  [/\blentTo\b|\bstopsUnconfirmed\b|\blettingGo\b/i, 'allocatableFor, deletesUnconfirmed, removal of the finalizer'],
+  [/\b(?:Kubeconfig|Object|Secret|Copies|Target)Place\b/, 'ref, NamespacedName'],
+  [/\bincarnation\b/i, 'instance ID'], [/\bunlessSent\b|\bbriefly\(/, 'withConnectTimeout, metadataOnly'],
+  [/\bunderlayMtu\b|\boverlayAddress\b/, 'pathMtu, tunnelAddress'], [/\btakenKeys\b/, 'copiedAnnotationKeys'],
   [/\bgaps: readonly\b/, 'unreadable'], [/\bOpenRows\b/, 'EligibleRows'], [/\bhear\(/, 'observe, noteAnswer'],
 ];
 
