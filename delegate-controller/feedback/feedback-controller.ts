@@ -32,7 +32,7 @@ import { ReportedOutages } from './reported-outages.ts';
 import type { SourcePodPlane } from '../follow/source-pod-plane.ts';
 import { sendChanges } from './send-changes.ts';
 import { shownPhase, type WrittenStatus } from './status-plan.ts';
-import { Sweep } from './sweep-controller.ts';
+import { OrphanCollector } from './orphan-controller.ts';
 import { TargetDeletions } from './target-deletions.ts';
 
 /** What the controller works with. */
@@ -64,8 +64,8 @@ const REMOVED = {
 /** Starts the controller. It decides nothing before all proxies and targets are synced. */
 export function startFeedback(options: FeedbackOptions, signal: AbortSignal): void {
   const { proxies, targets, podPlane, logger } = options;
-  const sweep = new Sweep(options);
-  const feedback = new Feedback(options, sweep, new EventThrottle(options.events, signal));
+  const orphans = new OrphanCollector(options);
+  const feedback = new Feedback(options, orphans, new EventThrottle(options.events, signal));
   onAbort(signal, () => feedback.outages.stop());
   const ready = Promise.all([proxies.synced, targets.untilSynced(), podPlane.known, options.ownRanges.known]);
   const controller = startController(
@@ -74,20 +74,20 @@ export function startFeedback(options: FeedbackOptions, signal: AbortSignal): vo
   );
   // A separate queue: a target that does not answer must not delay the successor of a pod elsewhere that has its
   // name.
-  const sweeping = startController(
-    { name: 'sweep', reconcile: (key) => sweep.reconcile(key, signal), concurrency: CONCURRENCY, logger, ready },
+  const collecting = startController(
+    { name: 'sweep', reconcile: (key) => orphans.reconcile(key, signal), concurrency: CONCURRENCY, logger, ready },
     signal,
   );
   // Most changes of a pod concern neither: a run that finds nothing to do costs more than these looks.
   feedback.observe((key) => {
     if (proxies.get(key)?.nodeName !== undefined) controller.enqueue(key);
-    if (sweep.concerns(key)) sweeping.enqueue(key);
+    if (orphans.concerns(key)) collecting.enqueue(key);
   });
 }
 
 class Feedback {
   readonly #options: FeedbackOptions;
-  readonly #sweep: Sweep;
+  readonly #orphans: OrphanCollector;
   /**
    * Last written status by UID of the proxy, until the cache has it; longer when the API server stored it differently.
    */
@@ -102,10 +102,10 @@ class Feedback {
   /** A lost target has many pods, so their Events are throttled. */
   readonly #outageEvents: EventSink;
 
-  constructor(options: FeedbackOptions, sweep: Sweep, outageEvents: EventSink) {
+  constructor(options: FeedbackOptions, orphans: OrphanCollector, outageEvents: EventSink) {
     this.#outageEvents = outageEvents;
     this.#options = options;
-    this.#sweep = sweep;
+    this.#orphans = orphans;
   }
 
   /** Registers the watch handlers; `enqueue` requests a reconcile of a pod. */
@@ -144,12 +144,12 @@ class Feedback {
     this.#deletions.follow(session);
     session.chaperons.onChange((_key, before, after) => {
       const record = after ?? before;
-      if (after !== undefined) this.#sweep.noteSeen(after.parentKey, target.key);
+      if (after !== undefined) this.#orphans.noteSeen(after.parentKey, target.key);
       if (record !== undefined) enqueue(record.parentKey);
     });
     session.delegates.onChange((_key, before, after) => {
       const record = after ?? before;
-      if (after?.asChaperon !== undefined) this.#sweep.noteSeen(after.parentKey, target.key);
+      if (after?.asChaperon !== undefined) this.#orphans.noteSeen(after.parentKey, target.key);
       if (record !== undefined) enqueue(record.parentKey);
     });
   }

@@ -1,7 +1,7 @@
 // Garbage collection in targets: what belongs to a pod that exists is never deleted, whatever the caches say.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Sweep, type SweepOptions } from '../../../../delegate-controller/feedback/sweep-controller.ts';
+import { OrphanCollector, type OrphanOptions } from '../../../../delegate-controller/feedback/orphan-controller.ts';
 import type { Pod } from '../../../../api/objects/core.ts';
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
 import type { ProxyPod } from '../../../../model/proxy/proxy-pod.ts';
@@ -25,7 +25,7 @@ interface Given {
   readonly isTarget?: boolean;
 }
 
-function aSweep({ cached, stored, chaperons = [aChaperonRecord()], owns = true, isConnected = true,
+function aCollector({ cached, stored, chaperons = [aChaperonRecord()], owns = true, isConnected = true,
   isTarget = true }: Given) {
   const deleted: unknown[] = [];
   let reads = 0;
@@ -46,11 +46,11 @@ function aSweep({ cached, stored, chaperons = [aChaperonRecord()], owns = true, 
       return found;
     },
   };
-  const sweep = new Sweep({
+  const orphans = new OrphanCollector({
     source, logger: SILENT, proxies: { get: () => cached }, targets: { get: () => (isTarget ? target : undefined) },
-  } as unknown as SweepOptions);
-  sweep.noteSeen(KEY, TARGET);
-  return { sweep, deleted, reads: () => reads };
+  } as unknown as OrphanOptions);
+  orphans.noteSeen(KEY, TARGET);
+  return { orphans, deleted, reads: () => reads };
 }
 
 const ORPHAN = { at: { namespace: 'team-a', name: 'web-abc' }, preconditions: { uid: CHAPERON_UID } };
@@ -75,26 +75,26 @@ describe('a PodChaperon in a target', () => {
   };
   for (const [what, [given, isDeleted]] of Object.entries(rows)) {
     it(`${what} ${isDeleted ? 'is deleted, and no later one of its name' : 'stays'}`, async () => {
-      const { sweep, deleted } = aSweep(given);
-      await sweep.reconcile(KEY, signal);
+      const { orphans, deleted } = aCollector(given);
+      await orphans.reconcile(KEY, signal);
       assert.deepEqual(deleted, isDeleted ? [ORPHAN] : []);
     });
   }
   for (const error of [new Error('timeout'), new ApiError(403, 'Forbidden', '-'), new ApiError(500, '', '-')]) {
     it(`stays when whether its pod exists cannot be read: ${error.message}`, async () => {
-      const { sweep, deleted } = aSweep({ stored: error });
-      await assert.rejects(sweep.reconcile(KEY, signal), (thrown) => thrown === error);
+      const { orphans, deleted } = aCollector({ stored: error });
+      await assert.rejects(orphans.reconcile(KEY, signal), (thrown) => thrown === error);
       assert.deepEqual(deleted, []);
     });
   }
   it('whose pod the cache has costs no uncached read', async () => {
-    const { sweep, reads } = aSweep({ cached: aProxyRecord(withUid(PROXY_UID)) });
-    await sweep.reconcile(KEY, signal);
+    const { orphans, reads } = aCollector({ cached: aProxyRecord(withUid(PROXY_UID)) });
+    await orphans.reconcile(KEY, signal);
     assert.equal(reads(), 0);
   });
 });
 
-describe('a pod concerns the sweep', () => {
+describe('a pod concerns the collector', () => {
   const rows: Readonly<Record<string, readonly [given: Given, concerns: boolean]>> = {
     'while something of it is left': [{}, true], 'not while it is where it belongs': [{ cached: aProxyRecord() },
       false],
@@ -102,12 +102,12 @@ describe('a pod concerns the sweep', () => {
     'while its target has nothing of it any more, to be forgotten': [{ chaperons: [] }, true],
   };
   for (const [what, [given, concerns]] of Object.entries(rows)) {
-    it(what, () => assert.equal(aSweep(given).sweep.concerns(KEY), concerns));
+    it(what, () => assert.equal(aCollector(given).orphans.concerns(KEY), concerns));
   }
   it('no more once nothing is left of it', async () => {
-    const { sweep } = aSweep({ chaperons: [] });
-    await sweep.reconcile(KEY, signal);
-    assert.equal(sweep.concerns(KEY), false);
+    const { orphans } = aCollector({ chaperons: [] });
+    await orphans.reconcile(KEY, signal);
+    assert.equal(orphans.concerns(KEY), false);
   });
-  it('never when nothing of it was seen', () => assert.equal(aSweep({}).sweep.concerns('team-a/other'), false));
+  it('never when nothing of it was seen', () => assert.equal(aCollector({}).orphans.concerns('team-a/other'), false));
 });

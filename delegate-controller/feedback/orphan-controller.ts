@@ -17,8 +17,8 @@ import { planChaperonDeletion } from '../../model/delegate/delegation.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { planRunOnceRelease } from './feedback-plan.ts';
 
-/** What a sweep works with. */
-export interface SweepOptions {
+/** What the collector works with. */
+export interface OrphanOptions {
   readonly source: ClusterClient;
   /** Proxy pods of the source. */
   readonly proxies: Informer<Pod, ProxyPod>;
@@ -27,13 +27,13 @@ export interface SweepOptions {
 }
 
 /** Reconciles by the key of the proxy pod. */
-export class Sweep {
-  readonly #options: SweepOptions;
+export class OrphanCollector {
+  readonly #options: OrphanOptions;
   /** Targets where a chaperon of the pod with this key was observed: mostly one, and then pods share the list. */
   readonly #seenIn = new Map<string, readonly string[]>();
   readonly #lists = new SharedValues();
 
-  constructor(options: SweepOptions) {
+  constructor(options: OrphanOptions) {
     this.#options = options;
   }
 
@@ -57,11 +57,11 @@ export class Sweep {
 
   /** Deletes what is left of pods with this key. */
   async reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
-    await Promise.all((this.#seenIn.get(key) ?? []).map((target) => this.#sweep(key, target, signal)));
+    await Promise.all((this.#seenIn.get(key) ?? []).map((target) => this.#collect(key, target, signal)));
     return DONE;
   }
 
-  async #sweep(key: string, targetKey: string, signal: AbortSignal): Promise<void> {
+  async #collect(key: string, targetKey: string, signal: AbortSignal): Promise<void> {
     const target = this.#options.targets.get(targetKey);
     const chaperons = target?.session?.madeFor(key).filter((chaperon) => target.owns(chaperon)) ?? [];
     if (target === undefined || chaperons.length === 0) return this.#forget(key, targetKey);
