@@ -19,7 +19,7 @@ import { targetNamespaceOf, type Confirmations } from './confirmation-controller
 import type { PodMemory } from './pod-memory.ts';
 
 /** A candidate to send. */
-export interface Sending {
+export interface CandidateToSend {
   /** Key of the target. */
   readonly target: string;
   readonly chaperon: PodChaperon;
@@ -47,9 +47,9 @@ export class CandidateSender {
   }
 
   /** Sends the create. It throws when the outcome is unknown; the pod then stays with this target until it is known. */
-  async send(proxy: ProxyPod, sending: Sending, signal: AbortSignal): Promise<ReconcileResult> {
+  async send(proxy: ProxyPod, toSend: CandidateToSend, signal: AbortSignal): Promise<ReconcileResult> {
     const memory = this.#state.memoryOf(proxy.uid);
-    const target = this.#targets.get(sending.target);
+    const target = this.#targets.get(toSend.target);
     const { session } = target ?? {};
     // the target's return or removal enqueues the pod again
     if (target === undefined || session?.mode === undefined) return DONE;
@@ -59,11 +59,11 @@ export class CandidateSender {
     }
     memory.targets.add(target.key);
     if (!isAgain) memory.candidateSince = Date.now();
-    memory.pendingCreate = { kind: 'unconfirmed', target: target.key, chaperon: sending.chaperon };
+    memory.pendingCreate = { kind: 'unconfirmed', target: target.key, chaperon: toSend.chaperon };
     const timeout = { signal: session.answering.silence, ms: connectionTimeoutMs(isAgain) };
     const host = { client: session.client.withConnectTimeout(timeout), mode: session.mode, isAgain };
     const probe = setTimeout(() => void session.answering.answersNow(), UNANSWERED_MS);
-    const candidate = this.#toCandidate(proxy, sending.chaperon, target);
+    const candidate = this.#toCandidate(proxy, toSend.chaperon, target);
     const answer = await createCandidate(host, candidate, signal).finally(() => clearTimeout(probe));
     if (answer.kind !== 'created') {
       const ms = answer.kind === 'unreachable' ? REJECTION_MS.unreachable : REJECTION_MS.createRejected;

@@ -32,7 +32,7 @@ export interface ClusterDecisionWorld {
 /** The answer. */
 export type ClusterChoice =
   /** Nothing can be decided now: what was published stays. */
-  | ({ readonly kind: 'held' } & Rejection)
+  | ({ readonly kind: 'unchanged' } & Rejection)
   /** The namespace may use no target, or may not be asked about. */
   | ({ readonly kind: 'denied' } & Rejection)
   | {
@@ -48,11 +48,11 @@ export function chooseClusters(decision: ClusterDecision, world: ClusterDecision
   const { namespace = own, podLabels = {} } = spec;
   const { policies } = world.placement;
   const rules = rulesFor({ namespace, labels: podLabels }, policies);
-  if (!policies.isComplete && rules.blocked !== undefined) return { kind: 'held', ...rules.blocked };
+  if (!policies.isComplete && rules.blocked !== undefined) return { kind: 'unchanged', ...rules.blocked };
   const denial = denialOf(own, namespace, policies.namespaces);
   if (denial !== undefined) return { kind: 'denied', ...denial };
-  if (rules.blocked !== undefined) return { kind: 'held', ...rules.blocked };
-  if (world.names === undefined) return { kind: 'held', ...NAMES_UNKNOWN };
+  if (rules.blocked !== undefined) return { kind: 'unchanged', ...rules.blocked };
+  if (world.names === undefined) return { kind: 'unchanged', ...NAMES_UNKNOWN };
   const usable = world.targets.filter((target) => isAllowed(target, rules));
   const pod = podOf(decision, { rules, namespace, world });
   const { ranked, rejected } = evaluateTargets(pod, usable);

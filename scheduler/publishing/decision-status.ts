@@ -25,7 +25,7 @@ export function planDecisionStatus(decision: ClusterDecision, choice: ClusterCho
 
 function decisionsOf(choice: ClusterChoice, before: ClusterDecisionStatus): readonly ChosenCluster[] {
   switch (choice.kind) {
-    case 'held':
+    case 'unchanged':
       return before.decisions ?? [];
     case 'denied':
       return [];

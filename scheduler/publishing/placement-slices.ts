@@ -24,7 +24,7 @@ export function publishedTargets(
 export function planSlices(
   decision: ClusterDecision, choice: ClusterChoice, existing: readonly PlacementDecision[],
 ): Plan {
-  if (choice.kind === 'held') return NOTHING;
+  if (choice.kind === 'unchanged') return NOTHING;
   const names = choice.kind === 'chosen' ? choice.decisions.map(({ target }) => target) : [];
   const wanted = inSlices(names).map((part, index) => toSlice(decision, part, index));
   const byName = new Map(existing.map((slice) => [slice.metadata.name ?? '', slice]));

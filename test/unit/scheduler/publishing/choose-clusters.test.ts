@@ -185,10 +185,10 @@ describe('a pod of a decision', () => {
 describe('a decision', () => {
   const other = { namespace: 'other' };
   const rows: readonly (readonly [string, Given, readonly string[] | string])[] = [
-    ['changes nothing before policies are read', { isComplete: false, published: ['eu'] }, 'held PoliciesUnknown'],
+    ['changes nothing before policies are read', { isComplete: false, published: ['eu'] }, 'unchanged PoliciesUnknown'],
     ['changes nothing while a policy is invalid',
-      { policy: { tiers: 'x' } as unknown as PlacementPolicySpec, published: ['eu'] }, 'held PolicyInvalid'],
-    ['changes nothing before names are read', { names: undefined, published: ['eu'] }, 'held NamesUnknown'],
+      { policy: { tiers: 'x' } as unknown as PlacementPolicySpec, published: ['eu'] }, 'unchanged PolicyInvalid'],
+    ['changes nothing before names are read', { names: undefined, published: ['eu'] }, 'unchanged NamesUnknown'],
     ['is not made for a namespace that has not opted in', { namespaces: { shop: {} } }, 'denied NamespaceNotOptedIn'],
     ['is not made for a namespace that does not exist', { namespaces: {} }, 'denied NamespaceNotOptedIn'],
     ['is made for a namespace whose pods are all elected',

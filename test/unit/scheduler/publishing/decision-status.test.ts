@@ -48,11 +48,11 @@ describe('the status of a ClusterDecision', () => {
   });
 
   it('keeps the clusters while nothing can be decided', () => {
-    const held = { kind: 'held', reason: 'PolicyInvalid', message: 'p is invalid' } as const;
-    const status = written(held, { decisions: EU });
+    const unchanged = { kind: 'unchanged', reason: 'PolicyInvalid', message: 'p is invalid' } as const;
+    const status = written(unchanged, { decisions: EU });
     assert.deepEqual(status?.decisions, EU);
     assert.equal(readyOf(status), 'False PolicyInvalid: p is invalid');
-    assert.deepEqual(written(held)?.decisions, []);
+    assert.deepEqual(written(unchanged)?.decisions, []);
   });
 
   it('has no clusters where none may be named', () => {

@@ -62,9 +62,9 @@ describe('a decision as PlacementDecisions', () => {
   });
 
   it('stays as it is while nothing can be decided', () => {
-    const held = { kind: 'held', reason: 'PolicyInvalid', message: 'p' } as const;
-    assert.deepEqual(planSlices(DECISION, held, published(['eu'])), []);
-    assert.deepEqual(planSlices(DECISION, held, []), []);
+    const unchanged = { kind: 'unchanged', reason: 'PolicyInvalid', message: 'p' } as const;
+    assert.deepEqual(planSlices(DECISION, unchanged, published(['eu'])), []);
+    assert.deepEqual(planSlices(DECISION, unchanged, []), []);
   });
 
   it('has a hundred clusters in each part, and names that are valid however long its own is', () => {
