@@ -17,7 +17,7 @@ import { judge, NOT_SIGNED_IN, SECURITY_HEADERS, SESSION_PATH, type AskedRequest
 import { listenHost } from '../../process/listen-host.ts';
 
 /** How a server in a cluster differs from one on a viewer's machine. */
-export interface PublicPlace {
+export interface TlsListener {
   /** Address to listen on. */
   readonly host: string;
   /** Names that browsers know it by, without a port. */
@@ -30,7 +30,7 @@ export interface PageServerOptions {
   /** 0 for any free port. */
   readonly port: number;
   /** Missing on a viewer's machine: then it listens on loopback only, without TLS. */
-  readonly place?: PublicPlace;
+  readonly tlsListener?: TlsListener;
   readonly access: PageAccess;
   readonly times?: StreamTimes;
 }
@@ -82,14 +82,14 @@ class OnePageServer implements PageServer {
   readonly #acting = new Map<Viewer, number>();
 
   constructor(options: PageServerOptions, files: ReadonlyMap<string, PageFile>) {
-    const { access: { signIn }, place } = options;
+    const { access: { signIn }, tlsListener } = options;
     this.#options = options;
     this.#files = files;
     this.#document = documentFor(signIn);
     this.#app = fastifyFor(options);
-    this.#app.server.maxConnections = place === undefined ? MOST_CONNECTIONS.here : MOST_CONNECTIONS.inCluster;
+    this.#app.server.maxConnections = tlsListener === undefined ? MOST_CONNECTIONS.here : MOST_CONNECTIONS.inCluster;
     this.#handshakes = new Handshakes(this.#app.server);
-    keepDeadlines(this.#app.server, place === undefined ? 'connection' : 'secureConnection', DEADLINES);
+    keepDeadlines(this.#app.server, tlsListener === undefined ? 'connection' : 'secureConnection', DEADLINES);
     this.#app.removeAllContentTypeParsers();
     this.#app.addContentTypeParser(/^/, { parseAs: 'string' }, (_request, body, done) => done(null, body));
     this.#app.addHook('onRequest', async (request, reply) => {
@@ -111,7 +111,7 @@ class OnePageServer implements PageServer {
   }
 
   async listen(): Promise<void> {
-    const { port, place: { host } = { host: '127.0.0.1' } } = this.#options;
+    const { port, tlsListener: { host } = { host: '127.0.0.1' } } = this.#options;
     await this.#app.listen({ host: listenHost(host), port }).catch((error: unknown) => {
       throw new AppError(
         'StartFailed', `The page cannot be served on port ${port}: ${reasonOf(error)}. Choose another --port.`,
@@ -133,10 +133,10 @@ class OnePageServer implements PageServer {
 
   /** The answer to a request that is refused; undefined for one that is let through. */
   async #refusal(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
-    const { place } = this.#options;
-    const judgement = judge(askedOf(request), place === undefined
+    const { tlsListener } = this.#options;
+    const judgement = judge(askedOf(request), tlsListener === undefined
       ? { scheme: 'http', hosts: [`127.0.0.1:${this.port}`, `localhost:${this.port}`] }
-      : { scheme: 'https', hosts: place.names });
+      : { scheme: 'https', hosts: tlsListener.names });
     const refuse = (status: number, message: string): FastifyReply =>
       reply.code(status).header('connection', 'close').send({ message });
     if (judgement.kind === 'refused') return refuse(judgement.status, judgement.message);
@@ -243,13 +243,13 @@ const WRONG = {
   token: 'The API server does not accept this token. It may have expired.',
 };
 
-function fastifyFor({ access: { signIn }, place }: PageServerOptions): FastifyInstance {
+function fastifyFor({ access: { signIn }, tlsListener }: PageServerOptions): FastifyInstance {
   const options = {
     logger: false, bodyLimit: LARGEST_SECRET[signIn], forceCloseConnections: true, ...OWN_DEADLINES,
   } as const;
-  if (place === undefined) return fastify(options);
+  if (tlsListener === undefined) return fastify(options);
   try {
-    const https = { ...tlsSettings(place.certificate), handshakeTimeout: HANDSHAKE_MS };
+    const https = { ...tlsSettings(tlsListener.certificate), handshakeTimeout: HANDSHAKE_MS };
     return fastify({ ...options, https });
   } catch (error) {
     throw new AppError(

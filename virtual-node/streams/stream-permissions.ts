@@ -15,7 +15,7 @@ import type { Chaperon } from '../../model/delegate/remembered-delegate.ts';
 const WAITS_MS = [30, 60, 120, 250, 500, 1_000, 1_000, 2_000, 2_000, 2_000, 2_000, 2_000];
 
 /** The target of a stream. */
-export interface StreamPlace {
+export interface StreamTarget {
   readonly transport: Transport;
   /** The source's object there for the pod. */
   readonly chaperon: Pick<Chaperon, 'mode' | 'namespace' | 'name' | 'uid'> | undefined;
@@ -23,7 +23,7 @@ export interface StreamPlace {
 
 /** Opens it, as {@link openExchange} does; responds with the denial when the target does not grant the permission. */
 export async function openStream(
-  { transport, chaperon }: StreamPlace, asked: StreamRequest, signal: AbortSignal,
+  { transport, chaperon }: StreamTarget, asked: StreamRequest, signal: AbortSignal,
 ): Promise<StreamAnswer> {
   let answer = await openExchange(transport, asked, signal);
   if (!isDenied(answer) || chaperon?.mode !== 'PodChaperon') return answer;
@@ -43,7 +43,7 @@ function isDenied({ kind, response }: StreamAnswer): boolean {
 
 /** Every replica serves streams, so this write is not limited to the leader; returns whether it was done. */
 async function requestLease(
-  transport: Transport, { namespace, name, uid }: NonNullable<StreamPlace['chaperon']>, signal: AbortSignal,
+  transport: Transport, { namespace, name, uid }: NonNullable<StreamTarget['chaperon']>, signal: AbortSignal,
 ): Promise<boolean> {
   const { group, version, plural } = POD_CHAPERONS;
   const body = { metadata: { uid, annotations: { [STREAMS_ASKED_ANNOTATION]: new Date().toISOString() } } };

@@ -18,7 +18,7 @@ import {
   answerFailure, answerReview, parseReview, printReview, type AdmissionRequest, type AnsweredReview,
 } from '../review/admission-review.ts';
 import type { ElectionOf } from './election-cache.ts';
-import { guardFront, type PublicAnswer } from './front-server.ts';
+import { guardConnections, type PublicAnswer } from './connection-guard.ts';
 import { RequestBudget, type RequestLimits } from './request-budget.ts';
 import { PLAIN, PUBLIC_PATHS, routeOf, type OpenSegments } from '../registration/review-path.ts';
 import { expiryOf, problemOf, type CertificatePair } from '../certificates/serving-certificate.ts';
@@ -100,7 +100,7 @@ class Admissions implements AdmissionServer {
       logger: false,
       rewriteUrl: ({ url = '' }) => routeOf(url, options.openSegments?.() ?? [PLAIN]),
     });
-    guardFront(this.#app.server, {
+    guardConnections(this.#app.server, {
       limits: options.gate ?? GATE, open: () => options.openSegments?.() ?? [PLAIN],
       answer: (path) => this.#publicAnswer(path), knowsClients: options.clientAuthority !== undefined,
       metrics: options.metrics,

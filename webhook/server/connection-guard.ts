@@ -17,7 +17,7 @@ export interface PublicAnswer {
 }
 
 /** Dependencies of the guard. */
-export interface FrontOptions {
+export interface ConnectionGuardOptions {
   readonly limits: GateLimits;
   readonly open: () => OpenSegments;
   /** The response on a public path. */
@@ -30,7 +30,9 @@ export interface FrontOptions {
 const NOTHING: PublicAnswer = { status: 404, type: 'application/json', text: '{"message":"there is nothing here"}' };
 
 /** Wraps a server that does not listen yet. */
-export function guardFront(server: Server, { limits, open, answer, knowsClients, metrics }: FrontOptions): void {
+export function guardConnections(
+  server: Server, { limits, open, answer, knowsClients, metrics }: ConnectionGuardOptions,
+): void {
   takeOneAtATime(server);
   const gate = new ConnectionGate(server, limits, () => metrics.turnedAway('connection'));
   readFirstLines(server, (line, socket) => {

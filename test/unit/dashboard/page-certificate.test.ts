@@ -36,7 +36,7 @@ describe('a page with a certificate', () => {
     await write(await issued());
     const access = new Session({ key: 'key', token: 'token' }, new ScriptedScreens());
     server = await startPageServer({
-      port: 0, access, place: { host: '127.0.0.1', names: [NAME], certificate: await readCertificate(folder) },
+      port: 0, access, tlsListener: { host: '127.0.0.1', names: [NAME], certificate: await readCertificate(folder) },
     });
   });
   after(async () => {

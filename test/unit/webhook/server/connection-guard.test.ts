@@ -5,7 +5,7 @@ import type { Server } from 'node:net';
 import { duplexPair, type Duplex } from 'node:stream';
 import { describe, it, type TestContext } from 'node:test';
 import { AdmissionMetrics } from '../../../../webhook/server/admission-metrics.ts';
-import { guardFront, type PublicAnswer } from '../../../../webhook/server/front-server.ts';
+import { guardConnections, type PublicAnswer } from '../../../../webhook/server/connection-guard.ts';
 import { GATE } from '../../../../webhook/server/tls-server.ts';
 
 const OURS = 'a'.repeat(48);
@@ -26,7 +26,8 @@ function frontOf(t: TestContext, answer: (path: string) => Promise<PublicAnswer>
     socket.end('passed');
   });
   const metrics = new AdmissionMetrics();
-  guardFront(server as unknown as Server, { limits: GATE, open: () => open, answer, knowsClients: false, metrics });
+  const options = { limits: GATE, open: () => open, answer, knowsClients: false, metrics };
+  guardConnections(server as unknown as Server, options);
   return {
     metrics,
     say: async (bytes) => {
