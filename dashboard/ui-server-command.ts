@@ -63,7 +63,8 @@ async function serve(flags: UiServerFlags, asked: AbortSignal): Promise<void> {
     shutdown.add({ name: 'viewers', stop: () => viewers.close() });
     const certificate = await readCertificate(flags.tlsFolder);
     const { host, port } = flags.listen;
-    const server = await startPageServer({ port, tlsListener: { host, names: flags.host, certificate }, access: viewers });
+    const tlsListener = { host, names: flags.host, certificate };
+    const server = await startPageServer({ port, tlsListener, access: viewers });
     shutdown.add({ name: 'page', stop: () => server.close() });
     const following = followCertificate({ folder: flags.tlsFolder, certificate, server, logger }, signal);
     shutdown.add({ name: 'certificate', stop: () => following });
