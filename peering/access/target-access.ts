@@ -59,7 +59,7 @@ export interface GrantedAccess {
   readonly namespace?: string | undefined;
 }
 
-/** What a target has granted, in the text that it encrypted; undefined when there is no token in it. */
+/** What a target has granted, in the text that it encrypted; undefined when it has none. */
 export function parseGrant(text: string): Pick<GrantedAccess, 'token' | 'expirationTimestamp'> | undefined {
   const granted = parsedJson(text);
   if (!isRecord(granted)) return undefined;
