@@ -11,7 +11,7 @@ import { DiscoveryObservation } from './observe/discovery-observation.ts';
 import { PendingReasons } from './observe/pending-reasons.ts';
 import { PolicyObservation } from './observe/policy-observation.ts';
 import { PodJourney, type LookedAt } from './observe/pod-journey.ts';
-import { Shared, type Lease } from './observe/shared.ts';
+import { Shared, type SharedUse } from './observe/shared.ts';
 import type { Simulate } from './observe/simulations.ts';
 import { SourceObservation } from './observe/source-observation.ts';
 import { SchedulerInputs } from './observe/scheduler-inputs.ts';
@@ -137,7 +137,7 @@ export class Screens implements ScreenSource {
     return watch([journey], () => screenOf(journey.value.journey));
   }
 
-  #openPending(source: Lease<SourceObservation>, filters: Filters): OpenScreen {
+  #openPending(source: SharedUse<SourceObservation>, filters: Filters): OpenScreen {
     const ended = new AbortController();
     const pending = new PendingReasons(this.#client, source.value, this.#worlds.use(WORLD), filters);
     const running = pending.run(ended.signal);
@@ -154,15 +154,15 @@ export class Screens implements ScreenSource {
 
 /** A screen that is made of what these observe. */
 function watch(
-  leases: readonly Lease<{ onChange(listener: () => void): () => void }>[], current: OpenScreen['current'],
+  uses: readonly SharedUse<{ onChange(listener: () => void): () => void }>[], current: OpenScreen['current'],
 ): OpenScreen {
   const stops: (() => void)[] = [];
   return {
     current,
-    onChange: (listener) => void stops.push(...leases.map(({ value }) => value.onChange(listener))),
+    onChange: (listener) => void stops.push(...uses.map(({ value }) => value.onChange(listener))),
     close: () => {
       for (const stop of stops) stop();
-      for (const lease of leases) lease.release();
+      for (const use of uses) use.release();
     },
   };
 }

@@ -81,7 +81,7 @@ export class TargetCluster {
       return explainFailure(failure.error, { isTenants: this.#isTenants, isApiServer: session.delegates.hasSynced });
     }
     if (!session.hasSynced) return CONNECTING;
-    if (session.answering.isSilent) return unavailable('Unreachable', SILENT_SERVER);
+    if (session.liveness.isSilent) return unavailable('Unreachable', SILENT_SERVER);
     if (session.isControllerSilent) return unavailable('ControllerSilent', SILENT);
     if (session.isAdmiraltyActive) return unavailable('AdmiraltyActive', ADMIRALTY_ACTIVE);
     const isUndecided = session.mode === undefined && session.summary !== undefined;
@@ -92,7 +92,7 @@ export class TargetCluster {
 
   /** Whether there is a session whose API server responded at its last call or probe. */
   get mayAnswer(): boolean {
-    return this.#session !== undefined && this.#session.failure === undefined && !this.#session.answering.isSilent;
+    return this.#session !== undefined && this.#session.failure === undefined && !this.#session.liveness.isSilent;
   }
 
   /** How its API server is lost when it is, as far as that can be seen from here. */

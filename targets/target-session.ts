@@ -52,7 +52,7 @@ export class TargetSession {
   /** Label selector for objects that the source created there. */
   readonly ours: Selection;
   /** Liveness of its API server, for callers about to write. */
-  readonly answering: ServerLiveness;
+  readonly liveness: ServerLiveness;
   /** Indexed by the key of the proxy pod. */
   readonly chaperons: Informer<PodChaperon, Chaperon>;
   /** Indexed by the key of the proxy pod. */
@@ -74,8 +74,8 @@ export class TargetSession {
     const client = new ClusterClient(transport, fence === undefined ? {} : { fence });
     const ours = { namespace, labelSelector: `${PARENT_CLUSTER_LABEL}=${options.sourceId}` };
     this.client = client;
-    this.answering = new ServerLiveness(client.transport, () => this.#notify(), this.#stopped.signal);
-    client.transport.activity.onAnswer = () => this.answering.noteAnswer();
+    this.liveness = new ServerLiveness(client.transport, () => this.#notify(), this.#stopped.signal);
+    client.transport.activity.onAnswer = () => this.liveness.noteAnswer();
     this.ours = ours;
     this.server = options.connection.server.href;
     this.#requestedMode = options.delegation;

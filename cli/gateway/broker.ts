@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import type { Secret } from '../../api/objects/core.ts';
 import { CLUSTERSET_MEMBERS, SECRETS } from '../../api/resource-types.ts';
-import { issuedSerials, revokeAll } from '../../gateway/broker/broker-protocol.ts';
+import { CERTIFICATE_DAYS, issuedSerials, revokeAll } from '../../gateway/broker/broker-protocol.ts';
 import { startBroker } from '../../gateway/broker/broker-server.ts';
 import { parseAddress } from '../../gateway/protocol/allowed-services.ts';
 import { KubernetesMemberStore, removeMember } from '../../gateway/broker/member-store.ts';
@@ -168,7 +168,7 @@ function runCommand(): Command {
     .option('--listen <address>', 'HOST:PORT', hostPort(EVERY_ADDRESS, TUNNEL_PORT))
     .option(
       '--certificate-hours <number>', "lifetime of members' certificates, which they renew at two thirds",
-      wholeNumber('--certificate-hours', 1, 8_760), 24,
+      wholeNumber('--certificate-hours', 1, 8_760), 24 * CERTIFICATE_DAYS,
     )
     .addOption(healthPortOption())
     .addOption(logLevelOption())

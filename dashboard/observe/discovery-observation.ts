@@ -7,14 +7,14 @@ import type { ViewerPermissions } from '../permissions/viewer-permissions.ts';
 import { proposalsOf, type Proposals, type SeenDiscoveries } from '../views/targets-view.ts';
 import type { ViewerWatch } from './viewer-watch.ts';
 import { ViewerWatches } from './viewer-watches.ts';
-import type { Lease } from './shared.ts';
+import type { SharedUse } from './shared.ts';
 
 /** Proposed clusters, and whether the viewer may approve them. */
 export class DiscoveryObservation extends ViewerWatches {
   readonly #discoveries: ViewerWatch<TargetDiscovery, Proposals>;
   readonly #actions: ViewerActions;
 
-  constructor(client: ClusterClient, permissions: Lease<ViewerPermissions>) {
+  constructor(client: ClusterClient, permissions: SharedUse<ViewerPermissions>) {
     super(client, permissions);
     this.#discoveries = this.project<TargetDiscovery, Proposals>(TARGET_DISCOVERIES, {}, proposalsOf);
     this.#actions = this.actions({ kinds: ['approve'] });

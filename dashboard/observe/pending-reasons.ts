@@ -11,7 +11,7 @@ import type { SeenPod } from '../views/seen-pod.ts';
 import type { Filters } from '../wire/routes.ts';
 import type { UnreadablePart, PendingScreen } from '../wire/screens.ts';
 import { Refresh } from './refresh.ts';
-import type { Lease, Running } from './shared.ts';
+import type { Running, SharedUse } from './shared.ts';
 import type { SourceObservation } from './source-observation.ts';
 import type { SchedulerInputs } from './scheduler-inputs.ts';
 
@@ -24,7 +24,7 @@ const PAUSE_MS = 10_000;
 export class PendingReasons implements Running {
   readonly #client: ClusterClient;
   readonly #source: SourceObservation;
-  readonly #world: Lease<SchedulerInputs>;
+  readonly #world: SharedUse<SchedulerInputs>;
   readonly #filters: Filters;
   readonly #listeners = new Set<() => void>();
   readonly #refresh = new Refresh({
@@ -41,7 +41,7 @@ export class PendingReasons implements Running {
   #unreadable: UnreadablePart | undefined;
 
   constructor(
-    client: ClusterClient, source: SourceObservation, world: Lease<SchedulerInputs>, filters: Filters,
+    client: ClusterClient, source: SourceObservation, world: SharedUse<SchedulerInputs>, filters: Filters,
   ) {
     [this.#client, this.#source, this.#world, this.#filters] = [client, source, world, filters];
   }

@@ -23,7 +23,7 @@ import type { PodName } from '../wire/screen-source.ts';
 import type { UnreadablePart } from '../wire/screens.ts';
 import { ViewerWatch } from './viewer-watch.ts';
 import { Refresh } from './refresh.ts';
-import type { Lease, Running } from './shared.ts';
+import type { Running, SharedUse } from './shared.ts';
 import type { Simulate } from './simulations.ts';
 import { whatIfWorld, type WhatIf } from './what-if.ts';
 import type { SchedulerInputs } from './scheduler-inputs.ts';
@@ -56,16 +56,16 @@ export interface LookedAt extends PodName, WhatIf {
 
 /** What is used with others. */
 interface Used {
-  readonly permissions: Lease<ViewerPermissions>;
-  readonly world: Lease<SchedulerInputs>;
+  readonly permissions: SharedUse<ViewerPermissions>;
+  readonly world: SharedUse<SchedulerInputs>;
   readonly simulate: Simulate;
 }
 
 /** A pod that is looked at. */
 export class PodJourney implements Running {
   readonly #at: LookedAt;
-  readonly #permissions: Lease<ViewerPermissions>;
-  readonly #world: Lease<SchedulerInputs>;
+  readonly #permissions: SharedUse<ViewerPermissions>;
+  readonly #world: SharedUse<SchedulerInputs>;
   readonly #simulate: Simulate;
   readonly #pod: ViewerWatch<Pod, Pod>;
   readonly #events: ViewerWatch<PodEvent, PodEvent>;

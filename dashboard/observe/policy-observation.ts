@@ -6,7 +6,7 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import type { SeenPolicies } from '../views/policies-view.ts';
 import type { ViewerWatch } from './viewer-watch.ts';
 import { ViewerWatches } from './viewer-watches.ts';
-import type { Lease } from './shared.ts';
+import type { SharedUse } from './shared.ts';
 import type { ViewerPermissions } from '../permissions/viewer-permissions.ts';
 
 /** Policies of one namespace and of the cluster, or all of them. */
@@ -16,7 +16,7 @@ export class PolicyObservation extends ViewerWatches {
   readonly #namespaces: ViewerWatch<Namespace, Namespace>;
 
   /** All namespaces when it is missing. */
-  constructor(client: ClusterClient, namespace: string | undefined, permissions: Lease<ViewerPermissions>) {
+  constructor(client: ClusterClient, namespace: string | undefined, permissions: SharedUse<ViewerPermissions>) {
     super(client, permissions);
     this.#policies = this.follow<PlacementPolicy>(PLACEMENT_POLICIES, { namespace });
     this.#clusterPolicies = this.follow<ClusterPlacementPolicy>(CLUSTER_PLACEMENT_POLICIES, {});

@@ -10,7 +10,7 @@ import { aborted } from '../../process/lifecycle.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
 import type { UnreadablePart } from '../wire/screens.ts';
 import { RecentValue } from './refresh.ts';
-import type { Lease, Running } from './shared.ts';
+import type { Running, SharedUse } from './shared.ts';
 import type { ViewerPermissions } from '../permissions/viewer-permissions.ts';
 import { isRefusal, whileAllowed } from '../permissions/while-allowed.ts';
 
@@ -29,14 +29,14 @@ const NOT_CONNECTED: UnreadablePart = {
 /** The world, opened while somebody looks. */
 export class SchedulerInputs implements Running {
   readonly #flags: LiveWorldFlags | undefined;
-  readonly #permissions: Lease<ViewerPermissions>;
+  readonly #permissions: SharedUse<ViewerPermissions>;
   readonly #listeners = new Set<() => void>();
   #live: LiveWorld | undefined;
   #unreadable: UnreadablePart | undefined;
   readonly #look = new RecentValue<LiveWorld>(FRESH_MS, () => this.#changed());
 
   /** Without flags there is never one. */
-  constructor(flags: LiveWorldFlags | undefined, permissions: Lease<ViewerPermissions>) {
+  constructor(flags: LiveWorldFlags | undefined, permissions: SharedUse<ViewerPermissions>) {
     [this.#flags, this.#permissions] = [flags, permissions];
   }
 

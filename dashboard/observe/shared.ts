@@ -10,7 +10,7 @@ export interface Running {
 }
 
 /** A thing in use; `release` it once. */
-export interface Lease<T> {
+export interface SharedUse<T> {
   readonly value: T;
   release(): void;
 }
@@ -34,7 +34,7 @@ export class Shared<T extends Running> {
   }
 
   /** The thing of that key; it starts with its first user. */
-  use(key: string): Lease<T> {
+  use(key: string): SharedUse<T> {
     const entry = this.#entries.get(key) ?? this.#start(key);
     clearTimeout(entry.closing);
     entry.users += 1;

@@ -10,7 +10,7 @@ import { TARGET_ACTIONS } from '../wire/actions.ts';
 import type { SeenSource } from '../views/targets-view.ts';
 import type { ViewerWatch } from './viewer-watch.ts';
 import { ViewerWatches } from './viewer-watches.ts';
-import type { Lease } from './shared.ts';
+import type { SharedUse } from './shared.ts';
 import type { ViewerActions } from '../permissions/viewer-actions.ts';
 import type { ViewerPermissions } from '../permissions/viewer-permissions.ts';
 
@@ -24,7 +24,7 @@ export class SourceObservation extends ViewerWatches {
   readonly #actions: ViewerActions;
 
   /** All namespaces when it is missing. */
-  constructor(client: ClusterClient, namespace: string | undefined, permissions: Lease<ViewerPermissions>) {
+  constructor(client: ClusterClient, namespace: string | undefined, permissions: SharedUse<ViewerPermissions>) {
     super(client, permissions);
     this.#namespace = namespace;
     this.#clusterTargets = this.follow<ClusterTarget>(CLUSTER_TARGETS, {});

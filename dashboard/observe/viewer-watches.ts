@@ -3,18 +3,18 @@ import type { KubernetesObject } from '../../api/objects/core.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import type { ClusterClient, Selection } from '../../kubernetes/client/cluster-client.ts';
 import { ViewerWatch } from './viewer-watch.ts';
-import type { Lease, Running } from './shared.ts';
+import type { Running, SharedUse } from './shared.ts';
 import { ViewerActions, type Offered } from '../permissions/viewer-actions.ts';
 import type { ViewerPermissions } from '../permissions/viewer-permissions.ts';
 
 /** They begin with {@link ViewerWatches.run}, which gives the permissions back at its end. */
 export class ViewerWatches implements Running {
   readonly #client: ClusterClient;
-  readonly #permissions: Lease<ViewerPermissions>;
+  readonly #permissions: SharedUse<ViewerPermissions>;
   readonly #all: Running[] = [];
   readonly #listeners = new Set<() => void>();
 
-  constructor(client: ClusterClient, permissions: Lease<ViewerPermissions>) {
+  constructor(client: ClusterClient, permissions: SharedUse<ViewerPermissions>) {
     [this.#client, this.#permissions] = [client, permissions];
   }
 

@@ -7,7 +7,7 @@ import {
 import type { TLSSocket } from 'node:tls';
 import { secureSocket, type TlsOptions } from '../connect/secure-socket.ts';
 import { isSilence, SilenceError } from '../connect/silence.ts';
-import { untilBeat } from '../flow/beat.ts';
+import { untilCommonTick } from '../flow/common-tick.ts';
 
 /** Timings of a session in ms. */
 export interface SessionTimings {
@@ -94,7 +94,7 @@ export class WatchSession {
       if (!this.ended) this.#session.setLocalWindowSize(SESSION_WINDOW); // throws on a destroyed session
     });
     this.#session.on('error', (error) => (this.#isOver ||= isSilence(error))); // also reported by each stream
-    this.#timer = setTimeout(() => this.#beat(), this.#untilPing());
+    this.#timer = setTimeout(() => this.#tick(), this.#untilPing());
     this.#session.once('connect', () => setImmediate(() => this.#look())); // measures the round trip at the start
     this.#session.once('close', () => {
       clearTimeout(this.#timer);
@@ -200,15 +200,15 @@ export class WatchSession {
   }
 
   /** Sessions are pinged at common times, mostly. */
-  #beat(): void {
-    this.#timer = setTimeout(() => this.#beat(), this.#untilPing());
+  #tick(): void {
+    this.#timer = setTimeout(() => this.#tick(), this.#untilPing());
     this.#look();
   }
 
   #untilPing(): number {
     this.#pings += 1;
     const before = this.#pings % APART_EVERY === 1 ? Math.random() : 0;
-    return untilBeat(this.#timings.pingAfterMs, performance.now(), before);
+    return untilCommonTick(this.#timings.pingAfterMs, performance.now(), before);
   }
 
   /**

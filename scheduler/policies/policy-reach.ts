@@ -78,11 +78,11 @@ function idleParts(policy: KnownPolicy, targets: readonly TargetLabels[]): reado
 }
 
 function selects({ namespace }: KnownPolicy, part: Part, target: TargetLabels): boolean {
-  return matchesLabelSelector(part.targets, labelsFor({ isClusters: namespace === undefined }, target));
+  return matchesLabelSelector(part.targets, labelsFor({ isClusterScoped: namespace === undefined }, target));
 }
 
 function said(
   { title, namespace }: KnownPolicy, value: LabelSelector | undefined,
 ): readonly SetByPolicy<LabelSelector>[] {
-  return value === undefined ? [] : [{ by: title, value, isClusters: namespace === undefined }];
+  return value === undefined ? [] : [{ by: title, value, isClusterScoped: namespace === undefined }];
 }

@@ -39,11 +39,11 @@ export interface SetByPolicy<T> {
   readonly by: string;
   readonly value: T;
   /** Set by a cluster policy. */
-  readonly isClusters?: boolean;
+  readonly isClusterScoped?: boolean;
 }
 
 /** An override, and whether a cluster policy set it. */
-export type PolicySetOverride = PolicyOverride & Pick<SetByPolicy<unknown>, 'isClusters'>;
+export type PolicySetOverride = PolicyOverride & Pick<SetByPolicy<unknown>, 'isClusterScoped'>;
 
 /** The rules for one pod. */
 export interface PlacementRules {
@@ -104,7 +104,7 @@ export function rulesFor(pod: SelectedObject, book: PolicyBook): PlacementRules 
     blocked: { reason: 'PolicyInvalid', message: `${broken.title} ${broken.problem ?? ''}; correct or delete it` },
   };
   const saidBy = (field: 'require' | 'forbid') => selecting.flatMap(({ title, namespace, spec }) => (
-    spec[field] === undefined ? [] : [{ by: title, value: spec[field], isClusters: namespace === undefined }]
+    spec[field] === undefined ? [] : [{ by: title, value: spec[field], isClusterScoped: namespace === undefined }]
   ));
   return { require: saidBy('require'), forbid: saidBy('forbid'), ...preferences(selecting) };
 }
@@ -136,7 +136,7 @@ function preferences(selecting: readonly KnownPolicy[]): Partial<PlacementRules>
     }
     rules[field] = field === 'overrides'
       ? allOverrides(selecting)
-      : { by: first.title, value: first.spec[field], isClusters: first.namespace === undefined };
+      : { by: first.title, value: first.spec[field], isClusterScoped: first.namespace === undefined };
     if (field === 'spread') rules['spreadSelector'] = first.spec.podSelector ?? {};
   }
   return 'tiers' in rules && 'replicas' in rules ? oneDivision(own, rules) : rules;
@@ -158,7 +158,7 @@ function allOverrides(selecting: readonly KnownPolicy[]): SetByPolicy<readonly P
   return {
     by: speaking.map(({ title }) => title).join(' and '),
     value: speaking.flatMap(({ namespace, spec }) => (spec.overrides ?? []).map(
-      (override) => (namespace === undefined ? { ...override, isClusters: true } : override),
+      (override) => (namespace === undefined ? { ...override, isClusterScoped: true } : override),
     )),
   };
 }
@@ -195,7 +195,7 @@ export function ruleAgainst(rules: PlacementRules, target: TargetLabels | undefi
     reason: 'PolicyRequires',
     message:
       `${missed.by} requires targets with ${formatSelector(missed.value)}; label the ` +
-        `${missed.isClusters === true ? 'ClusterTarget' : 'ClusterTarget or Target'} if it qualifies`,
+        `${missed.isClusterScoped === true ? 'ClusterTarget' : 'ClusterTarget or Target'} if it qualifies`,
   };
   const met = rules.forbid.find((said) => isMetBy(said).includes(true));
   if (met !== undefined) {

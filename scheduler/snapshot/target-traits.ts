@@ -106,9 +106,9 @@ function readKeys(text: string): ReadonlySet<unknown> | undefined {
 
 /** Labels that a policy's target selectors match. */
 export function labelsFor(
-  policy: { readonly isClusters?: boolean } | undefined, traits: TargetLabels | undefined,
+  policy: { readonly isClusterScoped?: boolean } | undefined, traits: TargetLabels | undefined,
 ): StringMap {
-  return (policy?.isClusters === true ? traits?.clusterLabels : undefined) ?? traits?.labels ?? {};
+  return (policy?.isClusterScoped === true ? traits?.clusterLabels : undefined) ?? traits?.labels ?? {};
 }
 
 /** Prices of cores, GiB and devices as numbers per unit of a request; invalid prices are ignored. */

@@ -101,7 +101,7 @@ export class ToldTarget {
     const isOf = (uid: string) => ({ parentUid }: { readonly parentUid: string }) => parentUid === uid;
     return {
       mode, hasSynced, summary, chaperons, delegates, client: this.#client, candidatesVersion: `${this.#seen}`,
-      answering: { answersNow: () => Promise.resolve(this.answers), silence: new AbortController().signal },
+      liveness: { answersNow: () => Promise.resolve(this.answers), silence: new AbortController().signal },
       onSummary: (listener: (summary: ClusterSummary | undefined) => void) => this.#onSummary.push(listener),
       find: ({ uid }: Pick<ProxyPod, 'uid'>) => (
         { chaperon: [...chaperons.records()].find(isOf(uid)), delegate: [...delegates.records()].find(isOf(uid)) }

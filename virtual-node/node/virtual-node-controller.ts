@@ -7,7 +7,7 @@ import type { Node } from '../../api/objects/core.ts';
 import { CLUSTER_TARGETS, LEASES, NODES, TARGETS } from '../../api/resource-types.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { ignoreStale, isNotFound } from '../../kubernetes/flow/api-error.ts';
-import { untilBeat } from '../../kubernetes/flow/beat.ts';
+import { untilCommonTick } from '../../kubernetes/flow/common-tick.ts';
 import type { ClusterClient, ObjectName } from '../../kubernetes/client/cluster-client.ts';
 import {
   DONE, startController, type Controller, type ReconcileResult,
@@ -189,7 +189,7 @@ class VirtualNodes {
       if (!isNotFound(error)) throw error;
       await this.#applyLease(node, signal);
     });
-    return { kind: 'requeue-after', ms: untilBeat(LEASE_RENEWAL_MS, performance.now()) };
+    return { kind: 'requeue-after', ms: untilCommonTick(LEASE_RENEWAL_MS, performance.now()) };
   }
 
   async #applyLease(node: Node, signal: AbortSignal): Promise<void> {

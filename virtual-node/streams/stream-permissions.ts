@@ -27,7 +27,7 @@ export async function openStream(
 ): Promise<StreamAnswer> {
   let answer = await openExchange(transport, asked, signal);
   if (!isDenied(answer) || chaperon?.mode !== 'PodChaperon') return answer;
-  if (!(await requestLease(transport, chaperon, signal))) return answer;
+  if (!(await requestPermission(transport, chaperon, signal))) return answer;
   for (const ms of WAITS_MS) {
     await delay(ms, undefined, { signal });
     answer.response.destroy();
@@ -42,7 +42,7 @@ function isDenied({ kind, response }: StreamAnswer): boolean {
 }
 
 /** Every replica serves streams, so this write is not limited to the leader; returns whether it was done. */
-async function requestLease(
+async function requestPermission(
   transport: Transport, { namespace, name, uid }: NonNullable<StreamTarget['chaperon']>, signal: AbortSignal,
 ): Promise<boolean> {
   const { group, version, plural } = POD_CHAPERONS;

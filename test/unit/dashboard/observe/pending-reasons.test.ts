@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { PendingReasons } from '../../../../dashboard/observe/pending-reasons.ts';
-import type { Lease } from '../../../../dashboard/observe/shared.ts';
+import type { SharedUse } from '../../../../dashboard/observe/shared.ts';
 import type { SourceObservation } from '../../../../dashboard/observe/source-observation.ts';
 import type { SchedulerInputs } from '../../../../dashboard/observe/scheduler-inputs.ts';
 import { toSeenPod } from '../../../../dashboard/views/seen-pod.ts';
@@ -49,7 +49,7 @@ function reasonsOf(t: TestContext, { look, get, pods = 1 }: Asked) {
     { value: { look, unreadable: undefined, onChange: () => () => undefined }, release: () => (released += 1) };
   const reasons = new PendingReasons(
     client as unknown as ClusterClient, source as unknown as SourceObservation,
-      world as unknown as Lease<SchedulerInputs>, {},
+      world as unknown as SharedUse<SchedulerInputs>, {},
   );
   const stop = new AbortController();
   const running = reasons.run(stop.signal);

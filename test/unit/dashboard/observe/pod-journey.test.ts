@@ -3,7 +3,7 @@ import { describe, it, type TestContext } from 'node:test';
 import type { LiveWorld } from '../../../../cli/placement/live-world.ts';
 import type { PlannedPod } from '../../../../cli/plan/plan-simulation.ts';
 import { PodJourney } from '../../../../dashboard/observe/pod-journey.ts';
-import type { Lease } from '../../../../dashboard/observe/shared.ts';
+import type { SharedUse } from '../../../../dashboard/observe/shared.ts';
 import type { Simulate } from '../../../../dashboard/observe/simulations.ts';
 import type { SchedulerInputs } from '../../../../dashboard/observe/scheduler-inputs.ts';
 import { ViewerPermissions } from '../../../../dashboard/permissions/viewer-permissions.ts';
@@ -15,7 +15,7 @@ import { ScriptedApiServer, skipBackoff } from '../../../support/scripted-api-se
 const POD = aProxy(inNamespace('team-a'), named('web'));
 const AT = { namespace: 'team-a', name: 'web', without: '', replicas: 2, policy: '', spec: '' };
 
-function leased<T>(value: T): Lease<T> {
+function leased<T>(value: T): SharedUse<T> {
   return { value, release: () => undefined };
 }
 

@@ -32,7 +32,7 @@ const spec: fc.Arbitrary<PlacementPolicySpec> = fc.tuple(
   fc.record({ require: selector, forbid: selector }, { requiredKeys: [], noNullPrototype: true }), division,
 ).map(([rules, divided]) => ({ ...rules, ...divided }));
 const policy: fc.Arbitrary<KnownPolicy> =
-  fc.tuple(spec, fc.boolean()).map(([its, isClusters]) => (isClusters ? aClusterPolicy(its) : aPolicy(its)));
+  fc.tuple(spec, fc.boolean()).map(([its, isClusterScoped]) => (isClusterScoped ? aClusterPolicy(its) : aPolicy(its)));
 const targets = fc.array(target, { minLength: 1, maxLength: 4 });
 
 describe('the reach of a policy', () => {

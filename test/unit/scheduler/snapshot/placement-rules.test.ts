@@ -46,7 +46,7 @@ describe('rulesFor', () => {
 
   it('takes the preferences of the cluster where the namespace has none', () => {
     assert.deepEqual(rulesOf(aClusterPolicy({ weights: { cost: 1 } })).weights, {
-      by: 'ClusterPlacementPolicy cp', value: { cost: 1 }, isClusters: true,
+      by: 'ClusterPlacementPolicy cp', value: { cost: 1 }, isClusterScoped: true,
     });
   });
 
@@ -65,7 +65,7 @@ describe('rulesFor', () => {
     assert.deepEqual(rules.overrides, {
       by: 'PlacementPolicy team-a/p and ClusterPlacementPolicy cp',
       value: [...override('/spec/nodeSelector/a'), ...override('/spec/hostUsers').map(
-        (one) => ({ ...one, isClusters: true }),
+        (one) => ({ ...one, isClusterScoped: true }),
       )],
     });
     const twice = rulesOf(

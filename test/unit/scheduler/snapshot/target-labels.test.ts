@@ -57,7 +57,7 @@ describe('labels of a Target, which a tenant writes', () => {
   it('count for policies of its namespace', () =>
     assert.deepEqual(labelsFor(undefined, labelsOf(given)), { ...HOST, ...given.shown, ...given.labels }));
   it('do not count for policies of the cluster, and neither does its name', () =>
-    assert.deepEqual(labelsFor({ isClusters: true }, labelsOf(given)), { ...HOST, region: 'us', zone: 'a' }));
+    assert.deepEqual(labelsFor({ isClusterScoped: true }, labelsOf(given)), { ...HOST, region: 'us', zone: 'a' }));
   it('do not admit it by a policy of the cluster, even where the node would show them', () => {
     const { assigned } = labelsOf(given);
     assert.deepEqual(assigned?.clusterLabels, { ...HOST, region: 'us' });
@@ -68,14 +68,14 @@ describe('labels of a Target, which a tenant writes', () => {
     for (const all of [unnamed, { ...unnamed, kind: 'ClusterTarget' as const }]) {
       const found = labelsOf(all);
       assert.equal(found.clusterLabels, undefined);
-      assert.deepEqual(labelsFor({ isClusters: true }, found), found.labels);
+      assert.deepEqual(labelsFor({ isClusterScoped: true }, found), found.labels);
     }
   });
 });
 
 describe('labels for selectors', () => {
   it('are none of a target of which nothing is known', () => {
-    assert.deepEqual([labelsFor(undefined, undefined), labelsFor({ isClusters: true }, undefined)], [{}, {}]);
+    assert.deepEqual([labelsFor(undefined, undefined), labelsFor({ isClusterScoped: true }, undefined)], [{}, {}]);
   });
   it('have the virtual node as the host of a target, unless the node says another', () => {
     assert.deepEqual(labelsOf({}).labels, HOST);
