@@ -17,7 +17,7 @@ const PODS = 1_000;
 /** Lost targets are noticed within it, and return within the second; in ms. */
 const LOST_MS = 25_000;
 const ROTATION = { batch: 20, pauseMs: 500 };
-const PATIENCE_MS = 1_200_000;
+const TIMEOUT_MS = 1_200_000;
 const HOUR_MS = 3_600_000;
 
 /** What the process keeps, so long after the start. */
@@ -36,7 +36,7 @@ export const LONG_RUN: Benchmark = {
     const [blackHoles, flapping] = [Math.ceil(most / 100), Math.ceil(most / 10)];
     const counts = { well: most - blackHoles - flapping, flapping, 'black-hole': blackHoles };
     const world = await SimulatedWorld.start(counts, signal);
-    world.patienceMs = PATIENCE_MS;
+    world.timeoutMs = TIMEOUT_MS;
     try {
       const source = await world.startSource('long', { isInspected: true });
       await world.untilAllReady(signal);

@@ -18,7 +18,7 @@ const TARGETS_PER_PROCESS = 250;
 const NODES = 50;
 /** So long takes each step of a target's components, in ms. */
 const STEP_MS = 5;
-const PATIENCE_MS = 240_000;
+const TIMEOUT_MS = 240_000;
 const INTERVAL_MS = 50;
 const SECRETS = 'secrets';
 const CLUSTER_TARGETS = 'clustertargets.multicluster.admiralty.io';
@@ -41,7 +41,7 @@ export class SimulatedWorld {
   readonly #certificateAuthority: string;
   readonly #started: SourceProcess[] = [];
   /** How long {@link until} waits, in ms. A long run on a busy machine needs more. */
-  patienceMs = PATIENCE_MS;
+  timeoutMs = TIMEOUT_MS;
 
   private constructor(
     source: LightApiServer, groups: readonly TargetGroup[], folder: string, certificateAuthority: string,
@@ -212,13 +212,14 @@ export class SimulatedWorld {
     return counts.reduce((sum, count) => sum + count, 0);
   }
 
-  /** Waits until something holds; throws AppError `Timeout` after {@link patienceMs}. */
+  /** Waits until something holds; throws AppError `Timeout` after {@link timeoutMs}. */
   async until(what: string, holds: () => boolean, signal: AbortSignal): Promise<void> {
-    const ends = performance.now() + this.patienceMs;
+    const ends = performance.now() + this.timeoutMs;
     while (!holds()) {
       if (performance.now() > ends) {
         const why = JSON.stringify([...this.store.list('pods')].map((pod) => pod['status']).at(-1) ?? {});
-        throw new AppError('Timeout', `After ${this.patienceMs / 1_000} s it does not hold that ${what}. Last pod: ${why}`);
+        const seconds = this.timeoutMs / 1_000;
+        throw new AppError('Timeout', `After ${seconds} s it does not hold that ${what}. Last pod: ${why}`);
       }
       this.#started.at(-1)?.expectRunning();
       await delay(INTERVAL_MS, signal);
