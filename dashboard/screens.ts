@@ -1,7 +1,7 @@
 // The screens of a page: each address with what is observed for it, alive while somebody looks.
 import { text } from 'node:stream/consumers';
 import { PODS } from '../api/resource-types.ts';
-import type { LiveWorldFlags } from '../cli/placement/live-world.ts';
+import type { LiveStateFlags } from '../cli/placement/live-state.ts';
 import { pathOf, type ClusterClient } from '../kubernetes/client/cluster-client.ts';
 import { within } from '../kubernetes/flow/abort.ts';
 import { toApiError } from '../kubernetes/http/api-answer.ts';
@@ -40,7 +40,7 @@ const ANY_NAMESPACE = 'default';
 export interface ScreensOptions {
   readonly client: ClusterClient;
   /** The same cluster, for what is observed as the scheduler does; targets are not connected to when missing. */
-  readonly flags?: LiveWorldFlags;
+  readonly flags?: LiveStateFlags;
   /** Ends what is asked once, as a log is, and actions. */
   readonly signal: AbortSignal;
   /** Runs simulations of this viewer, one at a time with those of all others of the process. */

@@ -18,7 +18,7 @@ import { messageOf } from '../../process/errors.ts';
 import { version } from '../../process/version.ts';
 import { withClusterFlags, withInstallNamespace, type ClusterFlags } from '../clusters/cluster-flags.ts';
 import { untilStopped } from '../../process/lifecycle.ts';
-import { withLiveWorld, type LiveWorld } from '../placement/live-world.ts';
+import { withLiveState, type LiveState } from '../placement/live-state.ts';
 import { redactedObject, redactedText } from './redaction.ts';
 import { tarArchive, type ArchivedFile } from './tar-archive.ts';
 
@@ -44,7 +44,7 @@ export function bundleCommand(): Command {
 
 async function bundle(flags: BundleFlags): Promise<void> {
   const signal = untilStopped();
-  const files = await withLiveWorld(
+  const files = await withLiveState(
     { ...flags, acceptsGaps: true }, (live) => filesOf(live, flags.installNamespace, signal), signal,
   );
   await writeFile(flags.output, tarArchive(files, Date.now()), { mode: 0o600 });
@@ -55,7 +55,7 @@ async function bundle(flags: BundleFlags): Promise<void> {
 }
 
 async function filesOf(
-  live: LiveWorld, installNamespace: string, signal: AbortSignal,
+  live: LiveState, installNamespace: string, signal: AbortSignal,
 ): Promise<readonly ArchivedFile[]> {
   const { cluster: { client }, sourceId, sessions } = live;
   console.log('reading the source');

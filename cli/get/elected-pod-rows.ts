@@ -3,7 +3,7 @@ import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
 import { PARENT_CLUSTER_LABEL } from '../../api/objects/keys.ts';
 import { PODS } from '../../api/resource-types.ts';
 import type { TargetCluster } from '../../targets/target-cluster.ts';
-import type { LiveWorld } from '../placement/live-world.ts';
+import type { LiveState } from '../placement/live-state.ts';
 import { delegateKey, podTable, statusOf, type DelegateView, type Table } from './elected-pods.ts';
 import type { TableOptions } from './tables.ts';
 
@@ -12,7 +12,7 @@ const DELEGATES_MS = 5_000;
 
 /** One row for each pod. A target that does not answer has delegates of unknown status. */
 export async function electedPodRows(
-  { sourceId, sessions }: LiveWorld, found: readonly KubernetesObject[], { wide, signal }: TableOptions,
+  { sourceId, sessions }: LiveState, found: readonly KubernetesObject[], { wide, signal }: TableOptions,
 ): Promise<Table> {
   const pods = found as readonly Pod[];
   const targets = [...sessions.all()];

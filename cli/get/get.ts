@@ -6,7 +6,7 @@ import { AppError } from '../../process/errors.ts';
 import { untilStopped } from '../../process/lifecycle.ts';
 import { withCluster, withClusterFlags, withInstallNamespace, type ClusterFlags } from '../clusters/cluster-flags.ts';
 import { textTable } from '../output/text-table.ts';
-import { withLiveWorld } from '../placement/live-world.ts';
+import { withLiveState } from '../placement/live-state.ts';
 import { electedPodRows } from './elected-pod-rows.ts';
 import { isNamed, KINDS, parseKind, readObjects, type Wanted } from './kinds.ts';
 import { parseOutput, toOutput, type GetOutput, type Printed } from './outputs.ts';
@@ -91,7 +91,7 @@ async function print({ title, lines }: Printed): Promise<void> {
 
 async function getPods(wanted: Wanted, flags: GetFlags): Promise<void> {
   const signal = untilStopped();
-  await withLiveWorld(flags, async (live) => {
+  await withLiveState(flags, async (live) => {
     const { client } = live.cluster;
     const show = async (pods: readonly KubernetesObject[]) => printedTable(
       await electedPodRows(live, pods, { wide: flags.output?.kind === 'wide', signal }),

@@ -7,7 +7,7 @@ import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { ApiError, isAlreadyExists } from '../../kubernetes/flow/api-error.ts';
 import { outcomeOf } from '../../kubernetes/http/call-outcome.ts';
 import { toRejection, type Rejection } from '../../scheduler/snapshot/rejection.ts';
-import type { LiveWorld } from './live-world.ts';
+import type { LiveState } from './live-state.ts';
 
 /** Timeout of a question in ms. */
 const ASK_MS = 5_000;
@@ -20,7 +20,7 @@ export interface AskedPod {
 
 /** Why a target would reject the pod; undefined when it would take it, or does not say. */
 export async function rejectionOf(
-  live: LiveWorld, target: string, { proxy, sourcePod }: AskedPod, signal: AbortSignal,
+  live: LiveState, target: string, { proxy, sourcePod }: AskedPod, signal: AbortSignal,
 ): Promise<Rejection | undefined> {
   const session = live.sessions.get(target)?.session;
   if (session?.mode === undefined) return undefined;

@@ -14,7 +14,7 @@ import { explanationMatrix } from './explanation-matrix.ts';
 import { explanationText } from './explanation-text.ts';
 import { namespaceIn, withNamespace } from '../clusters/cluster-flags.ts';
 import { inFlightLines } from './in-flight-pods.ts';
-import { withLiveWorld } from './live-world.ts';
+import { withLiveState } from './live-state.ts';
 import {
   readPolicyManifest, supposePolicyApplies, type WhatIfPolicies, type WrittenPolicy,
 } from './what-if-policy.ts';
@@ -59,7 +59,7 @@ export function explainCommand(): Command {
 async function explain(argument: string, flags: ExplainFlags, signal: AbortSignal): Promise<void> {
   const name = podName(argument);
   const manifest = flags.withPolicy === undefined ? undefined : await readPolicy(flags.withPolicy);
-  await withLiveWorld(flags, async (live) => {
+  await withLiveState(flags, async (live) => {
     const pod = await readPod(live.cluster, { namespace: namespaceIn(live.cluster, flags.namespace), name }, signal);
     const supposed = manifest === undefined ? undefined : supposedFor(pod, live.world.policies, manifest);
     const world = supposed === undefined ? live : { ...live, world: { ...live.world, policies: supposed.book } };

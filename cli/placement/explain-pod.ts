@@ -12,7 +12,7 @@ import { explainPod, type Explanation } from '../../scheduler/explain/explain.ts
 import type { Rejection } from '../../scheduler/snapshot/rejection.ts';
 import type { PodToSchedule } from '../../scheduler/snapshot/snapshot.ts';
 import { rejectionOf, type AskedPod } from './dry-run.ts';
-import type { LiveWorld } from './live-world.ts';
+import type { LiveState } from './live-state.ts';
 
 /** Reads a pod. Throws AppError `NotFound` that names it. */
 export async function readPod(
@@ -30,7 +30,7 @@ export async function readPod(
 }
 
 /** The decision for the pod as its targets are now, without asking them. Throws AppError `BadInput`. */
-export function explainNow(pod: Pod, live: LiveWorld): Explanation {
+export function explainNow(pod: Pod, live: LiveState): Explanation {
   return explainPod(toQuestion(toAskedPod(pod), live, new Map()), live.targetsWithout(pod.metadata.uid ?? ''));
 }
 
@@ -38,7 +38,7 @@ export function explainNow(pod: Pod, live: LiveWorld): Explanation {
  * The same, but the target that comes first is asked whether it would take the pod; one that would not is ranked no
  * more. Throws AppError `BadInput`.
  */
-export async function explainAndAsk(pod: Pod, live: LiveWorld, signal: AbortSignal): Promise<Explanation> {
+export async function explainAndAsk(pod: Pod, live: LiveState, signal: AbortSignal): Promise<Explanation> {
   const asked = toAskedPod(pod);
   const targets = live.targetsWithout(pod.metadata.uid ?? '');
   const rejectedBy = new Map<string, Rejection>();
@@ -65,7 +65,7 @@ function toAskedPod(pod: Pod): AskedPod & { readonly proxy: ProxyPod } {
 }
 
 function toQuestion(
-  { proxy, sourcePod }: ReturnType<typeof toAskedPod>, { world, targets, sourceId }: LiveWorld,
+  { proxy, sourcePod }: ReturnType<typeof toAskedPod>, { world, targets, sourceId }: LiveState,
   rejectedBy: ReadonlyMap<string, Rejection>,
 ): PodToSchedule {
   const { namespace, name, uid, labels } = proxy;

@@ -12,7 +12,7 @@ import type { Rejection } from '../../scheduler/snapshot/rejection.ts';
 import { structured } from '../output/structured.ts';
 import { rejectionOf } from '../placement/dry-run.ts';
 import { inFlightLines } from '../placement/in-flight-pods.ts';
-import { withLiveWorld, type LiveWorld } from '../placement/live-world.ts';
+import { withLiveState, type LiveState } from '../placement/live-state.ts';
 import { readManifests, readNamed } from './manifest-files.ts';
 import { planText } from './plan-text.ts';
 import { namespaceIn, withNamespace } from '../clusters/cluster-flags.ts';
@@ -74,7 +74,7 @@ async function plan(flags: PlanFlags, signal: AbortSignal): Promise<void> {
   }
   const files = await readManifests(flags.filename);
   if (flags.snapshot !== undefined) return planOn(await readWorld(flags.snapshot), files, flags);
-  await withLiveWorld(
+  await withLiveState(
     flags,
     async (live) => {
       const inContext = { ...flags, namespace: namespaceIn(live.cluster, flags.namespace) };
@@ -106,7 +106,7 @@ async function planOn(
 
 /** Simulates until each target that gets pods of a namespace was asked whether it takes one of them. */
 async function simulateAsking(
-  pods: readonly Pod[], world: RecordedWorld, live: LiveWorld, signal: AbortSignal,
+  pods: readonly Pod[], world: RecordedWorld, live: LiveState, signal: AbortSignal,
 ): Promise<readonly PlannedPod[]> {
   const rejected = new Map<string, Map<string, Rejection>>();
   const asked = new Set<string>();

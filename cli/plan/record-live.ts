@@ -5,11 +5,11 @@ import { NAMESPACE_ELECTIONS } from '../../api/resource-types.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import { recordTarget } from '../../scheduler/explain/recorded-world.ts';
 import type { Election } from '../../webhook/admission/namespace-election.ts';
-import type { LiveWorld } from '../placement/live-world.ts';
+import type { LiveState } from '../placement/live-state.ts';
 import type { RecordedWorld } from './plan-simulation.ts';
 
 /** Records it. Throws what reading the elections of namespaces throws. */
-export async function recordLive(live: LiveWorld, signal: AbortSignal): Promise<RecordedWorld> {
+export async function recordLive(live: LiveState, signal: AbortSignal): Promise<RecordedWorld> {
   const { targets, world, inFlight } = live;
   const elections = await electionsOf(live, signal);
   return {
@@ -25,7 +25,7 @@ export async function recordLive(live: LiveWorld, signal: AbortSignal): Promise<
 
 /** Of the namespaces whose label elects all of their pods. */
 async function electionsOf(
-  { cluster: { client }, world, sessions }: LiveWorld, signal: AbortSignal,
+  { cluster: { client }, world, sessions }: LiveState, signal: AbortSignal,
 ): Promise<ReadonlyMap<string, Election>> {
   const electing = [...world.policies.namespaces]
     .filter(([, labels]) => labels[NAMESPACE_ELECT_LABEL] === NAMESPACE_ELECT_VALUE)

@@ -12,7 +12,7 @@ import { rulesFor } from '../../scheduler/snapshot/placement-rules.ts';
 import { parseTarget } from '../clusters/cluster-flags.ts';
 import { evict } from './drain-target.ts';
 import { requireTarget } from '../clusters/known-target.ts';
-import { withLiveWorld, type LiveWorldFlags } from '../placement/live-world.ts';
+import { withLiveState, type LiveStateFlags } from '../placement/live-state.ts';
 
 /** The command for commander. */
 export function failbackCommand(): Command {
@@ -25,13 +25,13 @@ export function failbackCommand(): Command {
     .option('--kubeconfig <file>', 'kubeconfig of the source cluster; default: that of kubectl')
     .option('--context <name>', 'context within the kubeconfig')
     .option('--install-namespace <name>', 'namespace that Isthmus is installed in', DEFAULT_INSTALL_NAMESPACE)
-    .action((target: string, flags: LiveWorldFlags) => failBack(target, flags, untilStopped()));
+    .action((target: string, flags: LiveStateFlags) => failBack(target, flags, untilStopped()));
 }
 
-async function failBack(argument: string, flags: LiveWorldFlags, signal: AbortSignal): Promise<void> {
+async function failBack(argument: string, flags: LiveStateFlags, signal: AbortSignal): Promise<void> {
   const ref = parseTarget(argument);
   const target = { key: targetKey(ref), nodeName: virtualNodeName(ref) };
-  await withLiveWorld(flags, async ({ cluster: { client }, world }) => {
+  await withLiveState(flags, async ({ cluster: { client }, world }) => {
     await requireTarget(client, ref, signal);
     const pods = await client.list(PODS, { fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` }, signal);
     const away = pods.filter((pod) => {

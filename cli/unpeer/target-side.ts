@@ -19,7 +19,7 @@ import { pollUntil } from '../clusters/poll-until.ts';
 import { targetText } from '../clusters/cluster-flags.ts';
 import { isOfIsthmus, removeOwn, type OwnedBy, type ObjectRef } from '../clusters/own-objects.ts';
 import { podModeRemains, isPodModeTarget, leavePodModeTarget } from './pod-mode-target.ts';
-import { leftBehindRef, refName, type TargetTraces } from './target-traces.ts';
+import { leftBehindRef, refName, type TargetRemnants } from './target-remnants.ts';
 
 /** What to leave, and how. */
 export interface Leave {
@@ -56,18 +56,18 @@ const FORCED_CALL_MS = 3_000;
 export const GONE = { forMs: 30_000, everyMs: 200 };
 
 /** Finds what the source is in the target. */
-export async function findIdentity(leave: Leave, traces: TargetTraces, signal: AbortSignal): Promise<Identity> {
-  const { object, secret } = traces;
+export async function findIdentity(leave: Leave, remnants: TargetRemnants, signal: AbortSignal): Promise<Identity> {
+  const { object, secret } = remnants;
   const sourceId = await readClusterId(leave.client, signal);
   return {
     ...leave, name: accountIn(secret) ?? sourceName({ name: leave.target.name, sourceId }), sourceId, secret,
-    isThere: object !== undefined, isPodMode: await isPodMode(leave, { traces, sourceId }, signal),
+    isThere: object !== undefined, isPodMode: await isPodMode(leave, { remnants, sourceId }, signal),
   };
 }
 
 /** Where the target has gone from the source, its administrator's kubeconfig shows what it was. */
 async function isPodMode(
-  leave: Leave, { traces: { object }, sourceId }: { readonly traces: TargetTraces; readonly sourceId: string },
+  leave: Leave, { remnants: { object }, sourceId }: { readonly remnants: TargetRemnants; readonly sourceId: string },
   signal: AbortSignal,
 ): Promise<boolean> {
   const { target, targetAdministrator } = leave;

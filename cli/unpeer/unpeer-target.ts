@@ -21,8 +21,8 @@ import {
   findIdentity, GONE, isSourceThere, recordRemains, removeIdentity, type Identity, type Leave,
 } from './target-side.ts';
 import {
-  findTraces, isAnyThere, isLeftBehind, leftBehindRef, refName, type TargetTraces,
-} from './target-traces.ts';
+  findRemnants, isAnyThere, isLeftBehind, leftBehindRef, refName, type TargetRemnants,
+} from './target-remnants.ts';
 
 const DRAIN_MS = 300_000;
 /** Without somebody who removes the virtual node, we do. */
@@ -58,10 +58,10 @@ export async function routeToTarget(
 export async function leaveTarget(leave: Leave, progress: Progress): Promise<void> {
   const { client, target, isForced } = leave;
   const { signal, tell } = progress;
-  const traces = await findTraces(leave, signal);
-  const { object } = traces;
-  const identity = await findIdentity(leave, traces, signal);
-  if (object === undefined && !(await isAnythingLeft(identity, traces, signal))) {
+  const remnants = await findRemnants(leave, signal);
+  const { object } = remnants;
+  const identity = await findIdentity(leave, remnants, signal);
+  if (object === undefined && !(await isAnythingLeft(identity, remnants, signal))) {
     throw await noSuchTarget(client, target, signal);
   }
   if (object !== undefined && !isForced) await drain(leave, progress);
@@ -69,14 +69,14 @@ export async function leaveTarget(leave: Leave, progress: Progress): Promise<voi
   if (remains !== undefined) await recordRemains(identity, remains, progress);
   if (object !== undefined) await removeTarget(leave, object.metadata.uid, progress);
   await removeNode(leave, progress);
-  await removeAccess(leave, traces, progress);
+  await removeAccess(leave, remnants, progress);
   if (remains === undefined && (await removeOwn(client, leftBehindRef(leave), isOfIsthmus, signal)) === 'removed') {
     tell(`removed ${refName(leftBehindRef(leave))}: nothing is left behind any more`);
   }
   tell(`left target ${targetText(target)}`);
 }
 
-async function isAnythingLeft(identity: Identity, { access }: TargetTraces, signal: AbortSignal): Promise<boolean> {
+async function isAnythingLeft(identity: Identity, { access }: TargetRemnants, signal: AbortSignal): Promise<boolean> {
   if (identity.isPodMode || (await isAnyThere(identity, access, signal))) return true;
   if (identity.targetAdministrator === undefined) return false;
   return (await isSourceThere(identity, identity.targetAdministrator, signal)) || isLeftBehind(identity, signal);
@@ -123,7 +123,7 @@ async function untilGone(
  * The Secret last: while it is there, this can be begun again. Former versions let the components read all Secrets of a
  * Target's namespace.
  */
-async function removeAccess(leave: Leave, { access }: TargetTraces, { signal, tell }: Progress): Promise<void> {
+async function removeAccess(leave: Leave, { access }: TargetRemnants, { signal, tell }: Progress): Promise<void> {
   const { client, target, installNamespace } = leave;
   if (
     target.kind === 'Target' && target.namespace !== installNamespace

@@ -2,7 +2,7 @@
 import type { Pod } from '../../api/objects/core.ts';
 import { PODS } from '../../api/resource-types.ts';
 import { explainNow } from '../../cli/placement/explain-pod.ts';
-import type { LiveWorld } from '../../cli/placement/live-world.ts';
+import type { LiveState } from '../../cli/placement/live-state.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { messageOf } from '../../process/errors.ts';
 import type { Explanation } from '../../scheduler/explain/explain.ts';
@@ -90,7 +90,7 @@ export class PendingReasons implements Running {
   }
 
   async #explain(
-    pods: readonly SeenPod[], world: LiveWorld, signal: AbortSignal,
+    pods: readonly SeenPod[], world: LiveState, signal: AbortSignal,
   ): Promise<Map<string, Explanation>> {
     this.#pods = new Map((await Promise.all(pods.map((pod) => this.#read(pod, signal)))).flat());
     return new Map([...this.#pods].flatMap(([uid, pod]) => {
@@ -108,7 +108,7 @@ export class PendingReasons implements Running {
 }
 
 /** Undefined for a pod that cannot be explained: its own screen says why. */
-function explained(pod: Pod, world: LiveWorld): Explanation | undefined {
+function explained(pod: Pod, world: LiveState): Explanation | undefined {
   try {
     return explainNow(pod, world);
   } catch {

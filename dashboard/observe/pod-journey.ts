@@ -4,7 +4,7 @@ import { TARGET_ANNOTATION } from '../../api/objects/keys.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { EVENTS, PODS } from '../../api/resource-types.ts';
 import { explainAndAsk } from '../../cli/placement/explain-pod.ts';
-import type { LiveWorld } from '../../cli/placement/live-world.ts';
+import type { LiveState } from '../../cli/placement/live-state.ts';
 import { simulateEach } from '../../cli/plan/plan-simulation.ts';
 import { recordLive } from '../../cli/plan/record-live.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
@@ -176,7 +176,7 @@ export class PodJourney implements Running {
   }
 
   /** Where more pods would go that are made as this one was; undefined where that is not asked or not known. */
-  async #plannedMore(pod: Pod, world: LiveWorld, signal: AbortSignal): Promise<SeenJourney['planned']> {
+  async #plannedMore(pod: Pod, world: LiveState, signal: AbortSignal): Promise<SeenJourney['planned']> {
     const { replicas } = this.#at;
     const restored = restoreSourcePod(pod);
     if (replicas === 0 || restored.kind === 'invalid') return undefined;
@@ -202,7 +202,7 @@ export class PodJourney implements Running {
   }
 }
 
-async function explanationOf(pod: Pod, world: LiveWorld, signal: AbortSignal): Promise<Explanation | UnreadablePart> {
+async function explanationOf(pod: Pod, world: LiveState, signal: AbortSignal): Promise<Explanation | UnreadablePart> {
   return explainAndAsk(pod, world, signal).catch((error: unknown) => unreadablePartOf(EVALUATION, error));
 }
 

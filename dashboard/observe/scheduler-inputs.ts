@@ -3,7 +3,7 @@
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { CLUSTER_TARGETS, PODS, TARGETS } from '../../api/resource-types.ts';
 import { failureText } from '../../cli/output/error-text.ts';
-import { withLiveWorld, type LiveWorld, type LiveWorldFlags } from '../../cli/placement/live-world.ts';
+import { withLiveState, type LiveState, type LiveStateFlags } from '../../cli/placement/live-state.ts';
 import { isForbidden } from '../../kubernetes/flow/api-error.ts';
 import { delay } from '../../kubernetes/flow/backoff.ts';
 import { aborted } from '../../process/lifecycle.ts';
@@ -28,15 +28,15 @@ const NOT_CONNECTED: UnreadablePart = {
 
 /** The world, opened while somebody looks. */
 export class SchedulerInputs implements Running {
-  readonly #flags: LiveWorldFlags | undefined;
+  readonly #flags: LiveStateFlags | undefined;
   readonly #permissions: SharedUse<ViewerPermissions>;
   readonly #listeners = new Set<() => void>();
-  #live: LiveWorld | undefined;
+  #live: LiveState | undefined;
   #unreadable: UnreadablePart | undefined;
-  readonly #look = new RecentValue<LiveWorld>(FRESH_MS, () => this.#changed());
+  readonly #look = new RecentValue<LiveState>(FRESH_MS, () => this.#changed());
 
   /** Without flags there is never one. */
-  constructor(flags: LiveWorldFlags | undefined, permissions: SharedUse<ViewerPermissions>) {
+  constructor(flags: LiveStateFlags | undefined, permissions: SharedUse<ViewerPermissions>) {
     [this.#flags, this.#permissions] = [flags, permissions];
   }
 
@@ -58,7 +58,7 @@ export class SchedulerInputs implements Running {
   }
 
   /** The world as it is now, why there is none, or undefined while it is being opened. */
-  async look(): Promise<LiveWorld | UnreadablePart | undefined> {
+  async look(): Promise<LiveState | UnreadablePart | undefined> {
     const live = this.#live;
     if (live === undefined) return this.#unreadable;
     const found = await this.#look.get(() => live.again()).catch((error: unknown) => unreadablePartOf(error));
@@ -71,7 +71,7 @@ export class SchedulerInputs implements Running {
     return () => this.#listeners.delete(listener);
   }
 
-  #observe(flags: LiveWorldFlags, signal: AbortSignal): Promise<void> {
+  #observe(flags: LiveStateFlags, signal: AbortSignal): Promise<void> {
     return whileAllowed(this.#permissions.value, {
       check: (asked) => this.#check(asked),
       beginsAgain: true,
@@ -88,8 +88,8 @@ export class SchedulerInputs implements Running {
     for (const type of READ) await permissions.client.listPage(type, {}, { limit: 1 }, signal);
   }
 
-  async #keepOpen(flags: LiveWorldFlags, signal: AbortSignal): Promise<unknown> {
-    const problem: unknown = await withLiveWorld(flags, (live) => this.#use(live, signal), signal)
+  async #keepOpen(flags: LiveStateFlags, signal: AbortSignal): Promise<unknown> {
+    const problem: unknown = await withLiveState(flags, (live) => this.#use(live, signal), signal)
       .then(() => undefined, (error: unknown) => error);
     this.#live = undefined;
     this.#look.forget();
@@ -99,7 +99,7 @@ export class SchedulerInputs implements Running {
     return undefined;
   }
 
-  async #use(live: LiveWorld, signal: AbortSignal): Promise<void> {
+  async #use(live: LiveState, signal: AbortSignal): Promise<void> {
     [this.#live, this.#unreadable] = [live, undefined];
     this.#look.forget();
     const changed = () => {

@@ -2,7 +2,7 @@
 // policy. Pure.
 import type { Pod } from '../../api/objects/core.ts';
 import { structured } from '../../cli/output/structured.ts';
-import type { LiveWorld } from '../../cli/placement/live-world.ts';
+import type { LiveState } from '../../cli/placement/live-state.ts';
 import {
   policiesFor, readWritten, supposePolicyApplies, type PolicyName, type WhatIfPolicy,
 } from '../../cli/placement/what-if-policy.ts';
@@ -24,7 +24,7 @@ export interface WhatIf {
 
 /** The world then, or why it cannot be, with the policies to choose from. */
 export interface WhatIfWorld {
-  readonly world: LiveWorld | UnreadablePart;
+  readonly world: LiveState | UnreadablePart;
   readonly choice: PolicyChoice;
 }
 
@@ -35,7 +35,7 @@ const NEW: PolicyName = { kind: 'PlacementPolicy', name: 'what-if' };
 const MOST_CHOICES = 200;
 
 /** The world as the viewer supposes it for a pod. */
-export function whatIfWorld(pod: Pod, world: LiveWorld, whatIf: WhatIf): WhatIfWorld {
+export function whatIfWorld(pod: Pod, world: LiveState, whatIf: WhatIf): WhatIfWorld {
   const { policies } = world.world;
   const { namespace = '' } = pod.metadata;
   const names = policiesFor(namespace, policies).slice(0, MOST_CHOICES).map(({ kind, name }) => `${kind}/${name}`);
@@ -56,7 +56,7 @@ export function whatIfWorld(pod: Pod, world: LiveWorld, whatIf: WhatIf): WhatIfW
   };
 }
 
-function whatIfPolicy({ metadata }: Pod, { world: { policies } }: LiveWorld, { policy, spec }: WhatIf): WhatIfPolicy {
+function whatIfPolicy({ metadata }: Pod, { world: { policies } }: LiveState, { policy, spec }: WhatIf): WhatIfPolicy {
   const [, kind, name = ''] = POLICY.exec(policy) ?? [];
   if (policy !== '' && kind === undefined) return {
     kind: 'impossible', why: `${JSON.stringify(policy)} does not name a policy.`,
@@ -76,9 +76,9 @@ function impossible({ why, advice }: Extract<WhatIfPolicy, { readonly kind: 'imp
 }
 
 /** The world as if a target were not there. */
-function withoutTarget(world: LiveWorld, name: string): LiveWorld | UnreadablePart {
+function withoutTarget(world: LiveState, name: string): LiveState | UnreadablePart {
   if (name === '') return world;
-  const others = (targets: LiveWorld['targets']) => targets.filter(({ key }) => shortTargetName(key) !== name);
+  const others = (targets: LiveState['targets']) => targets.filter(({ key }) => shortTargetName(key) !== name);
   const targets = others(world.targets);
   if (targets.length < world.targets.length) {
     return { ...world, targets, targetsWithout: (uid) => others(world.targetsWithout(uid)) };

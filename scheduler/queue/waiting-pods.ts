@@ -37,16 +37,16 @@ export class WaitingPods {
 /** By priority, then by the pod's position in its namespace (first of each, then second of each), then by age. */
 export function inSchedulingOrder<P extends WaitingPod>(pods: readonly P[]): readonly P[] {
   const turns = new Map<string, number>();
-  const placed = pods.toSorted(byAge).map((pod) => {
-    const line = `${pod.priority} ${pod.namespace}`;
-    const turn = turns.get(line) ?? 0;
-    turns.set(line, turn + 1);
+  const withTurns = pods.toSorted(byAge).map((pod) => {
+    const queue = `${pod.priority} ${pod.namespace}`;
+    const turn = turns.get(queue) ?? 0;
+    turns.set(queue, turn + 1);
     return { pod, turn };
   });
-  placed.sort(
+  withTurns.sort(
     (one, other) => other.pod.priority - one.pod.priority || one.turn - other.turn || byAge(one.pod, other.pod),
   );
-  return placed.map(({ pod }) => pod);
+  return withTurns.map(({ pod }) => pod);
 }
 
 function byAge(one: WaitingPod, other: WaitingPod): number {

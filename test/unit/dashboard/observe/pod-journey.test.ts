@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import type { LiveWorld } from '../../../../cli/placement/live-world.ts';
+import type { LiveState } from '../../../../cli/placement/live-state.ts';
 import type { PlannedPod } from '../../../../cli/plan/plan-simulation.ts';
 import { PodJourney } from '../../../../dashboard/observe/pod-journey.ts';
 import type { SharedUse } from '../../../../dashboard/observe/shared.ts';
@@ -20,13 +20,13 @@ function leased<T>(value: T): SharedUse<T> {
 }
 
 /** A world with this policy; nothing is asked of its target. */
-function worldOf(policy: string): LiveWorld {
+function worldOf(policy: string): LiveState {
   const targets = [aPlace('eu')];
   return {
     targets, targetsWithout: () => targets, sourceId: 's', inFlight: [], cluster: {},
     sessions: { get: () => undefined },
     world: { policies: aBook(aPolicy({}, policy)), placed: { classes: () => [] } },
-  } as unknown as LiveWorld;
+  } as unknown as LiveState;
 }
 
 /** Serves this pod alone; never resolves. */

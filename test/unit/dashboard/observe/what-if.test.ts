@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { LiveWorld } from '../../../../cli/placement/live-world.ts';
+import type { LiveState } from '../../../../cli/placement/live-state.ts';
 import { whatIfWorld, type WhatIf } from '../../../../dashboard/observe/what-if.ts';
 import { LONGEST_SPEC } from '../../../../dashboard/wire/routes.ts';
 import { rulesFor } from '../../../../scheduler/snapshot/placement-rules.ts';
@@ -15,10 +15,10 @@ const selected = { namespace: 'team-a', labels: { app: 'web' } };
 
 const POLICIES = aBook(aPolicy({ require: EU }), aPolicy({ podSelector: EU, forbid: EU }, 'q'), aClusterPolicy({}));
 
-function worldWith(policies = POLICIES): LiveWorld {
+function worldWith(policies = POLICIES): LiveState {
   return {
     targets, targetsWithout: () => targets, sessions: {}, world: { policies }, sourceId: 's', inFlight: [],
-  } as unknown as LiveWorld;
+  } as unknown as LiveState;
 }
 const suppose = (whatIf: Partial<WhatIf>, world = worldWith()) =>
   whatIfWorld(pod, world, { ...NOTHING, ...whatIf });

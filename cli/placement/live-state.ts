@@ -22,7 +22,7 @@ import { interruptionOr } from '../clusters/cluster-flags.ts';
 import { InFlightReservations, type PodsInFlight } from './in-flight-pods.ts';
 
 /** Which cluster, and how to connect. */
-export interface LiveWorldFlags {
+export interface LiveStateFlags {
   readonly kubeconfig?: string;
   readonly context?: string;
   /** Namespace that Isthmus is installed in. */
@@ -32,7 +32,7 @@ export interface LiveWorldFlags {
 }
 
 /** A snapshot. */
-export interface LiveWorld {
+export interface LiveState {
   readonly cluster: OpenCluster;
   readonly sourceId: string;
   readonly targets: readonly TargetSnapshot[];
@@ -46,7 +46,7 @@ export interface LiveWorld {
   /** The targets without the capacity reserved for one pod in flight, by its UID. */
   readonly targetsWithout: (uid: string) => readonly TargetSnapshot[];
   /** The same world as it is now, for what looks at it more than once: everything goes on being observed. */
-  readonly again: () => Promise<LiveWorld>;
+  readonly again: () => Promise<LiveState>;
 }
 
 /** Timeout of targets in ms; one that does not respond counts as unreachable. */
@@ -58,8 +58,8 @@ const POLL_INTERVAL_MS = 50;
 const CONNECTING = 'Connecting';
 
 /** Connects to the source, takes the snapshot, runs `use`, and disconnects. */
-export async function withLiveWorld<T>(
-  flags: LiveWorldFlags, use: (world: LiveWorld) => Promise<T>, signal: AbortSignal,
+export async function withLiveState<T>(
+  flags: LiveStateFlags, use: (world: LiveState) => Promise<T>, signal: AbortSignal,
 ): Promise<T> {
   const cluster =
     await openCluster({ kubeconfigPath: flags.kubeconfig, context: flags.context, userAgent: userAgent('cli') });
@@ -109,7 +109,7 @@ class Looks {
     this.#reservations = new InFlightReservations({ client, sourceId, targets, state });
   }
 
-  async look(): Promise<LiveWorld> {
+  async look(): Promise<LiveState> {
     const { cluster, sourceId, observed, settings } = this.#looked;
     const { targets, state, inputs } = observed;
     const inFlight = await this.#reservations.renew(this.#signal);

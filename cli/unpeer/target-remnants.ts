@@ -18,7 +18,7 @@ import { objectName } from '../clusters/apply-objects.ts';
 import { isOfIsthmus, isOfTarget, type ObjectRef } from '../clusters/own-objects.ts';
 
 /** What there is of a target in its source. */
-export interface TargetTraces {
+export interface TargetRemnants {
   /** The (Cluster)Target; undefined where it has gone already. */
   readonly object: ClusterTarget | undefined;
   /** The Secret that peering wrote; undefined where there is none, or it is somebody else's. */
@@ -42,9 +42,9 @@ export interface TargetInSource {
  * Finds what there is of a target.
  * @throws AppError `BadInput` for a target that peering has not made.
  */
-export async function findTraces(
+export async function findRemnants(
   { client, target, installNamespace }: TargetInSource, signal: AbortSignal,
-): Promise<TargetTraces> {
+): Promise<TargetRemnants> {
   const { type, at } = targetObjectRef(target);
   const object = (await client.get(type, at, signal).catch(unless(isNotFound))) as ClusterTarget | undefined;
   if (object !== undefined && !isOfTarget(target)(object)) {
