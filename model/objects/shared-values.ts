@@ -7,11 +7,14 @@ const MOST_VALUES = 256;
 const LONGEST = 256;
 /** No status has texts deeper than this. */
 const DEEPEST = 12;
+/** Fields of a status that no two pods have in common: they would only stay after their pods. */
+const OWN_FIELDS: ReadonlySet<string> = new Set(['podIP', 'ip', 'containerID']);
 
 /** Values in common. A shared value is frozen, since other records have it, too. */
 export class SharedValues {
   readonly #texts = new Map<string, string>();
   readonly #values = new Map<string, object>();
+  #lastTime = '';
 
   /** The one text that equals this one. */
   text(text: string): string {
@@ -23,14 +26,26 @@ export class SharedValues {
     return text;
   }
 
-  /** A copy of a JSON value whose texts are those in common: images, times and types of conditions in a status. */
+  /**
+   * A copy of a status whose texts are those in common: images, types and reasons. What is a pod's own is left alone;
+   * of times, which are its own as well, the last one is kept, since much happens in the same second.
+   */
   texts<T>(value: T, depth = DEEPEST): T {
     if (typeof value === 'string') return this.text(value) as T & string;
     if (typeof value !== 'object' || value === null || depth === 0) return value;
     if (Array.isArray(value)) return value.map((part: unknown) => this.texts(part, depth - 1)) as T & unknown[];
     const copy = { ...(value as Record<string, unknown>) }; // has the hidden class of the original
-    for (const name of Object.keys(copy)) copy[name] = this.texts(copy[name], depth - 1);
+    for (const name of Object.keys(copy)) {
+      if (name.endsWith('Time') || name.endsWith('At')) copy[name] = this.#time(copy[name]);
+      else if (!OWN_FIELDS.has(name)) copy[name] = this.texts(copy[name], depth - 1);
+    }
     return copy as T;
+  }
+
+  #time(time: unknown): unknown {
+    if (typeof time !== 'string') return time;
+    if (time !== this.#lastTime) this.#lastTime = time;
+    return this.#lastTime;
   }
 
   /** The one JSON value that is written as this one is. */

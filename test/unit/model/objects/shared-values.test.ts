@@ -28,6 +28,19 @@ describe('values in common', () => {
     assert.doesNotThrow(() => copy.containers.push({ image: 'other', restarts: 2 }));
   });
 
+  it('are no addresses, IDs and times of a status, which would stay when its pod has gone', (t) => {
+    const shared = new SharedValues();
+    const { mock } = t.mock.method(shared, 'text');
+    const status = {
+      podIP: '10.0.0.1', podIPs: [{ ip: '10.0.0.1' }], startTime: '2026-01-01T00:00:00Z', hostIP: '10.1.0.1',
+      containerStatuses: [{ containerID: 'cri://1', state: { running: { startedAt: '2026-01-01T00:00:01Z' } } }],
+    };
+    assert.deepEqual(shared.texts(status), status);
+    assert.deepEqual(mock.calls.map(({ arguments: [text] }) => text), ['10.1.0.1']);
+    const odd = { startTime: null, startedAt: ['x'] };
+    assert.deepEqual(shared.texts(odd), odd, 'a status of another shape stays as it is');
+  });
+
   it('are not looked for in what is deeper than any status', () => {
     const deep = Array.from({ length: 100_000 }).reduce<unknown>((inner) => [inner], 'text');
     assert.doesNotThrow(() => new SharedValues().texts(deep));
