@@ -238,15 +238,14 @@ export class ClusterClient {
   /** A write that answers the written object, and not a Status, which has no metadata of its own. */
   #write<T>(call: Call, signal: AbortSignal | undefined): Promise<T> {
     const isMetadataOnly = this.#options.isMetadataOnly === true;
-    return this.#call<T>(isMetadataOnly ? { accept: METADATA_ALONE, read: readSlim, ...call } : call, signal);
+    return this.#call<T>(isMetadataOnly ? { ...call, accept: METADATA_ALONE, read: readSlim } : call, signal);
   }
 
   #call<T>(call: Call, signal: AbortSignal | undefined): Promise<T> {
     const { fence, timeoutMs = MAX_WRITE_MS } = this.#options;
     const isFenced = fence !== undefined && call.method !== 'GET';
     const bounds = isFenced ? { fence, timeoutMs: Math.min(timeoutMs, MAX_WRITE_MS) } : undefined;
-    // not by spreads: V8 takes 8 µs for such a literal, since each gets a hidden class of its own
-    return this.transport.call<T>(Object.assign({}, call, this.#common, bounds), signal);
+    return this.transport.call<T>({ ...this.#common, ...call, ...bounds }, signal);
   }
 }
 

@@ -32,7 +32,6 @@ export async function measured(
     code = String(answer.status);
     return answer;
   } finally {
-    const { verb, resource } = kindOfCall(call.method, call.path);
-    observeApiCall({ verb, resource, code }, performance.now() - began);
+    observeApiCall({ ...kindOfCall(call.method, call.path), code }, performance.now() - began);
   }
 }

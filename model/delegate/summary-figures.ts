@@ -2,7 +2,7 @@
 // thousand targets most that arrive say nothing new.
 import type { ClusterSummary } from '../../api/kinds/cluster-summary.ts';
 import type { KubernetesObject } from '../../api/objects/core.ts';
-import { isRecord, isSameJson, mergedRecords } from '../objects/json-values.ts';
+import { isRecord, isSameJson } from '../objects/json-values.ts';
 import { expectShape } from '../objects/schema-check.ts';
 import { SUMMARY_SHAPE } from './target-answer-shapes.ts';
 
@@ -24,9 +24,8 @@ const SETTINGS = ['labels', 'annotations'] as const;
 export function toKnownSummary(before: ClusterSummary | undefined, sent: ClusterSummary): ClusterSummary {
   if (before === undefined || !isRecord(sent) || !isRecord(sent.metadata)) return expectShape(sent, SUMMARY_SHAPE);
   const [figures, settings] = [knownOf(before, sent, FIGURES), knownOf(before.metadata, sent.metadata, SETTINGS)];
-  expectShape(Object.assign(without(sent, figures), { metadata: without(sent.metadata, settings) }), SUMMARY_SHAPE);
-  const metadata = mergedRecords<unknown>({ ...sent.metadata }, settings);
-  return mergedRecords<unknown>({ ...sent }, figures, { metadata }) as unknown as ClusterSummary;
+  expectShape({ ...without(sent, figures), metadata: without(sent.metadata, settings) }, SUMMARY_SHAPE);
+  return { ...sent, ...figures, metadata: { ...sent.metadata, ...settings } };
 }
 
 function knownOf<T extends object, K extends keyof T>(before: T, sent: T, names: readonly K[]): Partial<Pick<T, K>> {

@@ -56,11 +56,3 @@ export function unverifiedClaims(token: string): Readonly<Record<string, unknown
 export function textsIn(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
 }
-
-/**
- * All members; of one name the last one counts. Objects with the same names in the same order have one hidden class: a
- * literal of several spreads has one of its own each time, which takes half a kilobyte or more, and microseconds.
- */
-export function mergedRecords<T>(...parts: readonly Readonly<Record<string, T>>[]): Readonly<Record<string, T>> {
-  return Object.fromEntries(parts.flatMap((part) => Object.entries(part)));
-}

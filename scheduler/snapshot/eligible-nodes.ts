@@ -5,7 +5,6 @@ import { hash } from 'node:crypto';
 import type { NodeGroup } from '../../api/kinds/cluster-summary.ts';
 import type { StringMap, Taint } from '../../api/objects/core.ts';
 import { nodeDigest, splitDigests } from '../../model/resources/node-digest.ts';
-import { mergedRecords } from '../../model/objects/json-values.ts';
 import { HOSTNAME_LABEL, matchesNodeSelector, namedNodes } from '../../model/pod/node-selector.ts';
 import { parseResourceList, type ResourceAmounts } from '../../model/resources/resources.ts';
 import { firstUntoleratedTaint } from '../../model/pod/tolerations.ts';
@@ -70,7 +69,7 @@ export function readGroups(nodeGroups: readonly NodeGroup[], commonLabels: Strin
 const knownGroups = new Map<number, WeakRef<GroupOfNodes>>();
 
 function knownGroup({ labels, perNodeLabels, taints, shape }: NodeGroup, common: StringMap): GroupOfNodes {
-  const all = mergedRecords(common, labels ?? {});
+  const all = { ...common, ...labels };
   const text = JSON.stringify({ ...(Object.keys(all).length > 0 && { labels: all }), perNodeLabels, taints, shape });
   const id = idOf(text);
   let known = knownGroups.get(id)?.deref();

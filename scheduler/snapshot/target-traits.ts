@@ -8,7 +8,7 @@ import { ADMIRALTY_PREFIX, TARGET_LABELS_ANNOTATION, TARGET_NAME_LABEL } from '.
 import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { isByteResource, parseResourceList } from '../../model/resources/resources.ts';
 import { toTargetCapacity, type TargetCapacity } from './target-capacity.ts';
-import { mergedRecords, parsedJson } from '../../model/objects/json-values.ts';
+import { parsedJson } from '../../model/objects/json-values.ts';
 
 /** A target's properties for placement. */
 export interface TargetTraits {
@@ -79,14 +79,14 @@ export function toTargetLabels(
 ): TargetLabels {
   const host = { [HOST_NAME_LABEL]: nodeName };
   const { labels: shown = {}, annotations } = node?.metadata ?? {};
-  const own = mergedRecords(host, withoutTargetLabels(shown, annotations?.[TARGET_LABELS_ANNOTATION]));
-  const all = mergedRecords(host, shown, labels);
-  const assigned = mergedRecords(own, labels);
+  const own = { ...host, ...withoutTargetLabels(shown, annotations?.[TARGET_LABELS_ANNOTATION]) };
+  const all = { ...host, ...shown, ...labels };
+  const assigned = { ...own, ...labels };
   if (kind !== 'Target') return { labels: all, assigned: { labels: assigned, clusterLabels: assigned } };
   // A tenant chooses the name and labels of a Target; nodes are written by administrators.
   const nameless = ({ [TARGET_NAME_LABEL]: _name, ...rest }: StringMap) => rest;
   return {
-    labels: all, clusterLabels: nameless(mergedRecords(host, shown)),
+    labels: all, clusterLabels: nameless({ ...host, ...shown }),
     assigned: { labels: assigned, clusterLabels: nameless(own) },
   };
 }

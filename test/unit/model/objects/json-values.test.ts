@@ -4,9 +4,8 @@ import { describe, it, mock } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import * as fc from 'fast-check';
 import {
-  isRecord, isSameJson, mergedRecords, parsedJson, parsedRecord, textsIn, unverifiedClaims,
+  isRecord, isSameJson, parsedJson, parsedRecord, textsIn, unverifiedClaims,
 } from '../../../../model/objects/json-values.ts';
-import { haveOneHiddenClass } from '../../../support/hidden-class.ts';
 
 describe('a value', () => {
   const values: readonly (readonly [value: unknown, isObject: boolean])[] = [
@@ -86,14 +85,4 @@ describe('what anybody may have written', () => {
     assert.deepEqual(textsIn(['a', 1, null, 'b', ['c']]), ['a', 'b']);
     for (const value of [undefined, null, 'a', { 0: 'a' }]) assert.deepEqual(textsIn(value), []);
   });
-});
-
-describe('merged records', () => {
-  it('have all members, the last one of each name, and no other prototype', () => {
-    assert.deepEqual(mergedRecords({ a: 1, b: 1 }, {}, { b: 2, c: 2 }), { a: 1, b: 2, c: 2 });
-    const odd = mergedRecords({ a: {} }, JSON.parse('{"__proto__":{"b":1}}') as Readonly<Record<string, object>>);
-    assert.deepEqual([Object.getPrototypeOf(odd), Object.keys(odd)], [Object.prototype, ['a', '__proto__']]);
-  });
-
-  it('have one hidden class', () => assert(haveOneHiddenClass((index) => mergedRecords({ a: index }, { b: index }))));
 });
