@@ -137,7 +137,9 @@ export class KubernetesMemberStore implements MemberStore {
   }
 
   async remove(clusterId: string, certificates: readonly IssuedSerial[], nowMs: number): Promise<void> {
-    const ends = certificates.filter(({ notAfterMs }) => notAfterMs > nowMs)
+    // an earlier attempt to remove it may have remembered some, and it may have renewed its certificate since
+    const known = new Set(await this.serialsOfRemoved(clusterId));
+    const ends = certificates.filter(({ serial, notAfterMs }) => notAfterMs > nowMs && !known.has(serial))
       .map(({ serial, notAfterMs }) => [`${removedPrefix(clusterId)}${serial}`, notAfterMs] as const);
     if (ends.length > 0) await this.#remember(new Map(ends), nowMs);
     await removeMember(this.#client, this.#namespace, clusterId);

@@ -117,6 +117,14 @@ describe('members in the store of a broker', () => {
     assert.deepEqual(await store.serialsOfRemoved('eu'), [], 'it has ended as well');
   });
 
+  it('leave all their certificates behind when removing them was interrupted, and one was renewed since', async () => {
+    const store = storeOf(new MemoryCluster(stored(member('eu'))));
+    const [first, second] = ['AA', 'BB'].map((serial) => ({ serial, notAfterMs: 100 }));
+    await store.remove('eu', [first!], 0);
+    await store.remove('eu', [first!, second!], 0);
+    assert.deepEqual(await store.serialsOfRemoved('eu'), ['AA', 'BB']);
+  });
+
   it('are there until their certificates are remembered', async () => {
     const cluster = new MemoryCluster(stored(member('eu')));
     cluster.before = ({ method }) => (method === 'POST' ? new Error('etcd is full') : undefined);
