@@ -13,7 +13,7 @@ import { API_SERVER_SERVICE } from '../../model/network/gateway-names.ts';
 import { AppError } from '../../process/errors.ts';
 import { serveHealth } from '../../process/health-server.ts';
 import { ownInstanceId } from '../../process/instance-id.ts';
-import { runService, untilStopped } from '../../process/lifecycle.ts';
+import { runService, shutdownMs, untilStopped } from '../../process/lifecycle.ts';
 import { createLogger, type LogLevel } from '../../process/logger.ts';
 import { collect, healthPortOption, logLevelOption, wholeNumber } from '../clusters/run-flags.ts';
 import { CONNECT_PORT, TUNNEL_PORT } from '../../manifests/objects/gateway.ts';
@@ -108,7 +108,7 @@ async function runGateway(flags: GatewayRunFlags, asked: AbortSignal): Promise<v
     shutdown.add({ name: 'gateway', stop: () => gateway.ended });
     await serveHealth({ port: flags.healthPort, checks: { members: () => gateway.hasSynced } }, shutdown);
     logger.info({ connect: gateway.connectPort }, 'running');
-  });
+  }, { timeoutMs: shutdownMs(flags.drainSeconds * 1_000) });
 }
 
 /** What other clusters may reach: the API server first. Throws AppError `BadInput`. */

@@ -17,7 +17,7 @@ import { TenantRules } from '../../targets/access/tenant-rules.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { environment } from '../../process/config.ts';
 import { messageOf, type AppError } from '../../process/errors.ts';
-import { aborted, runService, untilStopped, type Shutdown } from '../../process/lifecycle.ts';
+import { aborted, runService, shutdownMs, untilStopped, type Shutdown } from '../../process/lifecycle.ts';
 import { serveHealth, type ReadyChecks } from '../../process/health-server.ts';
 import { createLogger } from '../../process/logger.ts';
 import { startTracing, traceSettings } from '../../process/tracing.ts';
@@ -60,7 +60,7 @@ async function run(options: RunOptions, asked: AbortSignal): Promise<void> {
     }
     await aborted(signal);
     logger.info({ reason: String(signal.reason) }, 'stopping');
-  });
+  }, { timeoutMs: shutdownMs(options.webhookDrainSeconds * 1_000) });
 }
 
 interface Running {

@@ -1,10 +1,10 @@
 // How signals become one AbortSignal, and in which order things are stopped.
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
-import { describe, it } from 'node:test';
+import { describe, it, mock } from 'node:test';
 import {
-  aborted, beforeExit, interruptedExitCode, runService, repeatedSignalMs, Shutdown, untilStopped, type RunningService,
-  type SignalSource,
+  aborted, beforeExit, interruptedExitCode, runService, repeatedSignalMs, Shutdown, shutdownMs, untilStopped,
+  type RunningService, type SignalSource,
 } from '../../../process/lifecycle.ts';
 
 class FakeProcess extends EventEmitter implements SignalSource {
@@ -106,6 +106,36 @@ describe('Shutdown', () => {
     assert.deepEqual(order, ['server']);
   });
 
+  it('stops what a step has added as well', async () => {
+    const { order, shutdown } = recorder();
+    shutdown.add({
+      name: 'start',
+      stop: async () => shutdown.add({ name: 'server', stop: async () => void order.push('server') }),
+    });
+    await shutdown.run();
+    assert.deepEqual(order, ['server']);
+    assert.equal(shutdown.isLate, false);
+  });
+
+  it('begins the others and names the one when one does not end in time', async () => {
+    mock.timers.enable({ apis: ['setTimeout'] });
+    try {
+      const order: string[] = [];
+      const shutdown = new Shutdown(25_000);
+      shutdown.add({ name: 'server', stop: async () => void order.push('server') });
+      shutdown.add({ name: 'queue', stop: () => new Promise(() => undefined) });
+      const ended = shutdown.run();
+      mock.timers.tick(24_999);
+      await new Promise(setImmediate);
+      assert.deepEqual([order, shutdown.isLate], [[], false]);
+      mock.timers.tick(1);
+      await assert.rejects(ended, { message: /^Stopping failed: queue: has not ended 25 s after .* asked to stop/ });
+      assert.deepEqual([order, shutdown.isLate], [['server'], true]);
+    } finally {
+      mock.timers.reset();
+    }
+  });
+
   it('stops everything once, however often it is asked to', async () => {
     const { order, shutdown } = recorder();
     shutdown.add({ name: 'server', stop: async () => void order.push('server') });
@@ -113,6 +143,12 @@ describe('Shutdown', () => {
     await shutdown.run();
     assert.deepEqual(order, ['server']);
   });
+});
+
+describe('shutdownMs', () => {
+  for (const [drainMs, wanted] of [[0, 25_000], [10_000, 25_000], [20_000, 35_000]] as const) {
+    it(`is ${wanted} ms with ${drainMs} ms of draining`, () => assert.equal(shutdownMs(drainMs), wanted));
+  }
 });
 
 describe('runService', () => {
@@ -176,5 +212,47 @@ describe('runService', () => {
       await aborted(signal);
       signal.throwIfAborted();
     }));
+  });
+
+  /** A service that is asked to end at once, with what it does at the start; the codes of its exits. */
+  const endedAtOnce = (start: (service: RunningService) => Promise<void>) => {
+    const exits: number[] = [];
+    const ended = runService(AbortSignal.abort('SIGTERM'), start, {
+      timeoutMs: 25_000, exit: (code) => exits.push(code),
+    });
+    return { ended, exits };
+  };
+  const never = (): Promise<void> => new Promise(() => undefined);
+
+  for (const [what, start, message] of [
+    ['a step', async ({ shutdown }: RunningService) => shutdown.add({ name: 'queue', stop: never }), /queue: has not/],
+    ['its start', never, /start: has not ended/],
+  ] as const) {
+    it(`says so and exits soon after when ${what} does not end in time`, async () => {
+      mock.timers.enable({ apis: ['setTimeout'] });
+      try {
+        const { ended, exits } = endedAtOnce(start);
+        await new Promise(setImmediate);
+        mock.timers.tick(25_000);
+        await assert.rejects(ended, message);
+        assert.deepEqual(exits, []);
+        mock.timers.tick(1_000);
+        assert.deepEqual(exits, [1]);
+      } finally {
+        mock.timers.reset();
+      }
+    });
+  }
+
+  it('exits by itself when everything has stopped', async () => {
+    mock.timers.enable({ apis: ['setTimeout'] });
+    try {
+      const { ended, exits } = endedAtOnce(follower(() => undefined));
+      await ended;
+      mock.timers.tick(60_000);
+      assert.deepEqual(exits, []);
+    } finally {
+      mock.timers.reset();
+    }
   });
 });
