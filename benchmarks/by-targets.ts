@@ -20,7 +20,7 @@ export const BY_TARGETS: Benchmark = {
     for (const targets of context.targets ?? COUNTS) {
       const shape = { targets, nodes: Math.max(2, Math.ceil(NODES / targets)), audit: true, clientQps: 2_000 };
       const measured = await withIsthmusUnderLoad(shape, context, async (under, either) => [
-        ...(await measureBursts(under, { ...context, limits: RAISED, size: BURST }, either)),
+        ...(await measureBursts(under, { ...context, limits: RAISED, mode: 'PodChaperon', size: BURST }, either)),
         await measureWrites(under, { targets }, context, either),
         ...(await measureAlone(under, context, either)),
       ], signal);
