@@ -27,8 +27,8 @@ export const TEST_SUITES = ['unit', 'laws', 'integration'] as const;
  * is missing here costs time and nothing else.
  */
 const LONGEST = [
-  'two-node-targets', 'one-node-targets', 'chart', 'client-faults', 'cloud-kubeconfigs', 'sandbox', 'vanishing-targets',
-  'pod-journey', 'foreign', 'joining', 'webhook-certificates', 'elected-kinds', 'discovery-registries',
+  'two-node-targets', 'one-node-targets', 'chart', 'client-faults', 'sandbox', 'pod-journey', 'foreign',
+  'joining', 'webhook', 'elected-kinds', 'discovery-registries',
 ].map((name) => `integration/${name}.test.js`);
 
 /** All suites by name. */
@@ -116,8 +116,8 @@ export const SUITES: Readonly<Record<string, Suite>> = {
   fuzz: { about: 'readers of foreign bytes, a million runs each', files: ['fuzz/main.js'], needs: 'nothing' },
   credentials: { about: 'tokens renewed under load', files: ['soak/credentials.js'], needs: 'control-planes' },
   discovery: {
-    about: "a registered cluster's credentials replaced under load",
-    files: ['soak/discovery-rotation.js'],
+    about: "a registered cluster's credentials replaced under load; clusters that leave a registry at once",
+    files: ['soak/discovery-changes.test.js', 'soak/discovery-rotation.js'],
     needs: 'control-planes',
   },
   'discovery-clusters': {
@@ -183,6 +183,21 @@ export const SUITES: Readonly<Record<string, Suite>> = {
   },
   upgrade: { about: 'an upgrade from another commit under load', files: ['soak/upgrade.js'], needs: 'tools' },
   tutorial: { about: 'the tutorial, typed', files: ['soak/tutorial.js'], needs: 'tools' },
+  'cloud-kubeconfigs': {
+    about: 'kubeconfigs as clouds give them: exec plugins, token files, proxies',
+    files: ['soak/cloud-kubeconfigs.test.js'],
+    needs: 'control-planes', timeoutSeconds: 900,
+  },
+  registries: {
+    about: 'the page on registries, typed: from a private registry into a cluster',
+    files: ['soak/registries.test.js'],
+    needs: 'tools', timeoutSeconds: 900,
+  },
+  queries: {
+    about: "alerts and dashboard in Prometheus' own engine and Grafana's own types",
+    files: ['soak/queries.test.js'],
+    needs: 'control-planes', timeoutSeconds: 900,
+  },
   migration: { about: 'a live Admiralty, migrated and rolled back', files: ['soak/migration.js'], needs: 'tools' },
   'mixed-pairs': {
     about: 'a source or a target of a live Admiralty', files: ['soak/mixed-pairs.js'], needs: 'tools',
@@ -194,7 +209,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
   },
   'vanishing-targets': {
     about: 'targets that vanish in the wrong second',
-    files: ['soak/vanishing-targets.js'],
+    files: ['soak/vanishing-targets-briefly.test.js', 'soak/vanishing-targets.js'],
     needs: 'control-planes',
   },
   browser: {
@@ -205,6 +220,10 @@ export const SUITES: Readonly<Record<string, Suite>> = {
   pictures: {
     about: 'the pictures of docs/web-page.md, taken from a sandbox',
     files: ['soak/pictures.js'], needs: 'control-planes',
+  },
+  'page-permissions': {
+    about: 'what each viewer of isthmus ui sees and may do, compared with kubectl byte by byte',
+    files: ['soak/page-permissions.test.js'], needs: 'control-planes', timeoutSeconds: 900,
   },
   'page-load': {
     about: 'requests to the API server by pages of isthmus ui: of ten viewers, and while nobody looks',

@@ -1,6 +1,5 @@
-// Suites that share a world whose targets have one node each, in this order: the first expects metrics of a source to
-// which nothing has happened yet, the last takes Isthmus out of the second target.
-import './shared/promql.test.ts';
+// Suites that share a world whose targets have one node each, in this order: the last takes Isthmus out of the second
+// target.
 import './shared/resource-share.test.ts';
 import './shared/follow.test.ts';
 import './shared/kubelet-api.test.ts';

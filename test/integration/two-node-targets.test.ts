@@ -2,5 +2,4 @@
 // all that there is in the clusters, the last leaves pods behind.
 import './shared/placement-policies.test.ts';
 import './shared/dashboard.test.ts';
-import './shared/dashboard-permissions.test.ts';
 import './shared/proxy-attacks.test.ts';

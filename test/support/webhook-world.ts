@@ -2,17 +2,23 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { after } from 'node:test';
 import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
 import { DEFAULT_INSTALL_NAMESPACE, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE } from '../../api/objects/keys.ts';
-import { NAMESPACES, SERVICE_ACCOUNTS } from '../../api/resource-types.ts';
+import {
+  MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES, SECRETS, SERVICE_ACCOUNTS, VALIDATING_WEBHOOK_CONFIGURATIONS,
+} from '../../api/resource-types.ts';
+import { WEBHOOK_CERTIFICATES_SECRET } from '../../api/objects/own-names.ts';
 import { installInto } from '../../cli/install/install.ts';
-import { ApiError } from '../../kubernetes/flow/api-error.ts';
+import { ApiError, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { openCluster } from '../../kubernetes/client/open-cluster.ts';
+import { keyNamespace } from '../../model/access/key-namespace.ts';
 import { createLogger } from '../../process/logger.ts';
 import { freePorts } from '../../sandbox/processes/free-ports.ts';
 import type { AdmissionServer } from '../../webhook/server/admission-server.ts';
 import { startWebhook, type CertificateSource, type WebhookOptions } from '../../webhook/main.ts';
+import { WEBHOOK_CONFIGURATION_NAME } from '../../webhook/registration/webhook-address.ts';
 import type { PathTimes } from '../../webhook/registration/review-path.ts';
 import { startTestSandbox } from './stopped-with-process.ts';
 import { WatchedCollection } from './watched-collection.ts';
@@ -38,11 +44,45 @@ export interface WebhookWorld {
   readonly signal: AbortSignal;
   /** Starts a replica on the port of the webhook configuration, or on another. */
   startWebhook(certificates?: CertificateSource, port?: number, pathTimes?: PathTimes): Promise<RunningWebhook>;
+  /** Registers the webhook as a new installation does; nothing of an earlier one's certificates and path is left. */
+  reinstall(): Promise<void>;
   stop(): Promise<void>;
 }
 
+let sharing: Promise<WebhookWorld> | undefined;
+let leave: (() => Promise<void> | undefined) | undefined;
+
+/**
+ * Registers a suite of the one world of the process, which ends after all of them: files that are run together share
+ * it, one after the other. What it gives is to be called before the tests of each of the suite's groups: the first time
+ * it ends the suite before, reinstalls, and begins this one. Suites undo what they do, but for pods.
+ */
+export function shareWebhookWorld(
+  begin: (world: WebhookWorld) => Promise<void>, end?: () => Promise<void> | undefined,
+): () => Promise<void> {
+  if (leave === undefined) {
+    leave = () => undefined;
+    after(async () => {
+      await leave?.();
+      await (await sharing)?.stop();
+    });
+  }
+  let isEntered = false;
+  return async () => {
+    if (isEntered) return;
+    isEntered = true;
+    await leave?.();
+    leave = end ?? (() => undefined);
+    const isFirst = sharing === undefined;
+    sharing ??= startWebhookWorld();
+    const world = await sharing;
+    if (!isFirst) await world.reinstall();
+    await begin(world);
+  };
+}
+
 /** Starts the cluster, installs, and makes the two namespaces; no webhook runs yet. */
-export async function startWebhookWorld(): Promise<WebhookWorld> {
+async function startWebhookWorld(): Promise<WebhookWorld> {
   const stopped = new AbortController();
   const { signal } = stopped;
   const dir = await mkdtemp(join(tmpdir(), 'isthmus-webhook-'));
@@ -59,10 +99,11 @@ export async function startWebhookWorld(): Promise<WebhookWorld> {
     await sandbox.stop();
     await rm(dir, { recursive: true, force: true });
   };
+  const install = (): Promise<unknown> => installInto(
+    client, { installNamespace: DEFAULT_INSTALL_NAMESPACE, webhookUrl: url }, { tell: () => undefined, signal },
+  );
   try {
-    await installInto(
-      client, { installNamespace: DEFAULT_INSTALL_NAMESPACE, webhookUrl: url }, { tell: () => undefined, signal },
-    );
+    await install();
     await makeNamespaces(client, signal);
   } catch (error) {
     await stop();
@@ -70,6 +111,14 @@ export async function startWebhookWorld(): Promise<WebhookWorld> {
   }
   return {
     client, kubeconfigPath, dir, port, url, signal, stop,
+    reinstall: async () => {
+      const secret = { namespace: keyNamespace(DEFAULT_INSTALL_NAMESPACE), name: WEBHOOK_CERTIFICATES_SECRET };
+      await client.delete(SECRETS, secret).catch(unless(isNotFound));
+      for (const type of [MUTATING_WEBHOOK_CONFIGURATIONS, VALIDATING_WEBHOOK_CONFIGURATIONS]) {
+        await client.delete(type, { name: WEBHOOK_CONFIGURATION_NAME });
+      }
+      await install();
+    },
     startWebhook: (certificates = { kind: 'own' }, at = port, pathTimes) =>
       runWebhook(client, { certificates, port: at, pathTimes }),
   };

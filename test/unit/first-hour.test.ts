@@ -23,15 +23,15 @@ const FINDINGS: Readonly<Record<string, readonly (readonly [file: string, name: 
     ['unit/virtual-node/node/node-events.test.ts', 'tells on the node that its target was lost, and why'],
   ],
   'a pod that was elected wrongly was told of an untolerated taint, or of nothing; elect: "false" elected': [
-    ['integration/elected-wrongly.test.ts', 'says of '],
-    ['integration/elected-wrongly.test.ts', 'that runs here for want of the right label is told by an Event'],
-    ['integration/elected-wrongly.test.ts', 'with elect: "false" stays here'],
+    ['integration/admission/elected-wrongly.test.ts', 'says of '],
+    ['integration/admission/elected-wrongly.test.ts', 'that runs here for want of the right label is told by an Event'],
+    ['integration/admission/elected-wrongly.test.ts', 'with elect: "false" stays here'],
   ],
   'pods of a target that was deleted stayed Running and Ready on a node that was gone': [
     ['unit/delegate-controller/feedback/feedback-plan.test.ts', 'one that was removed is told of at once'],
   ],
   'kubectl debug of an elected pod hung': [
-    ['integration/elected-wrongly.test.ts', 'is refused at once, with what to do: no kubelet runs the proxy pod'],
+    ['integration/admission/elected-wrongly.test.ts', 'is refused at once, with what to do: no kubelet runs the proxy pod'],
   ],
   'a candidate that nobody decides about waited for ever, without an Event': [
     ['unit/scheduler/cycle/cluster-cache.test.ts', 'does not wait on while the target decides about later ones'],
@@ -66,9 +66,9 @@ const FINDINGS: Readonly<Record<string, readonly (readonly [file: string, name: 
   'the image was in no registry, and no page said how to bring it there; an example waited for ever': [
     ['unit/manifests/oci-image.test.ts', 'has our layer on top of those of the base image'],
     ['integration/release.test.ts', 'is an archive that Helm renders, with a private image by digest'],
-    ['integration/registries.test.ts', 'pushes image and chart, also when everything is typed twice'],
+    ['soak/registries.test.ts', 'pushes image and chart, also when everything is typed twice'],
     [
-      'integration/registries.test.ts',
+      'soak/registries.test.ts',
       'installs by one command objects that name the registry, the digest and the Secret',
     ],
     ['unit/docs/pages.test.ts', 'has no example whose pods wait for a target'],
@@ -108,17 +108,17 @@ const FINDINGS: Readonly<Record<string, readonly (readonly [file: string, name: 
     ['unit/manifests/monitoring.test.ts', 'have a severity, a time, a sentence and a place on the page'],
     ['unit/manifests/monitoring.test.ts', 'has a unit and a sentence for each panel'],
     ['unit/manifests/monitoring.test.ts', 'is what Grafana reads'],
-    ['integration/shared/promql.test.ts', 'are the alerts, as promtool would check them'],
-    ['integration/shared/promql.test.ts', 'every query of alerts and dashboard gives an answer'],
+    ['soak/queries.test.ts', 'are the alerts, as promtool would check them'],
+    ['soak/queries.test.ts', 'every query of alerts and dashboard gives an answer'],
   ],
   'kubeconfigs of clouds were refused, and nothing said how to allow them': [
     ['unit/kubernetes/credentials/local-access.test.ts', 'runs the program that the installation names'],
     ['unit/kubernetes/credentials/local-access.test.ts', 'a program where none is named'],
     ['unit/kubernetes/credentials/exec-plugin.test.ts', 'leaves the first answer in use until it expires'],
     ['unit/targets/target-kubeconfig.test.ts', 'of a ClusterTarget in the namespace of a team'],
-    ['integration/cloud-kubeconfigs.test.ts', 'goes on with the next token before one expires'],
-    ['integration/cloud-kubeconfigs.test.ts', 'stops no other target'],
-    ['integration/cloud-kubeconfigs.test.ts', 'is reached through the proxy, logs and all'],
+    ['soak/cloud-kubeconfigs.test.ts', 'goes on with the next token before one expires'],
+    ['soak/cloud-kubeconfigs.test.ts', 'stops no other target'],
+    ['soak/cloud-kubeconfigs.test.ts', 'is reached through the proxy, logs and all'],
     ['integration/chart.test.ts', 'gives exec plugins a home'],
   ],
   'pods that fit nowhere waited although a target has an autoscaler': [

@@ -1,5 +1,5 @@
 // The attacks of docs/results/attacks.md that reach the webhook's pure part, each under its number; what needs a
-// server is in admission-server.test.ts, what needs an API server in test/integration/webhook-pods.test.ts.
+// server is in admission-server.test.ts, what needs an API server in test/integration/admission/webhook-pods.test.ts.
 // `webhook-rows.test.ts` counts them.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';

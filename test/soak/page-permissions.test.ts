@@ -7,41 +7,41 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type {
   ClusterPlacementPolicy, PlacementPolicy, PlacementPolicySpec,
-} from '../../../api/kinds/placement-policy.ts';
-import type { KubernetesObject, Pod } from '../../../api/objects/core.ts';
-import type { ResourceType } from '../../../api/objects/group-version.ts';
+} from '../../api/kinds/placement-policy.ts';
+import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
+import type { ResourceType } from '../../api/objects/group-version.ts';
 import {
   ELECT_ANNOTATION, MOVE_LABEL, PROVIDER_KEY, PROVIDER_VALUE, PROXY_SCHEDULER, TRUE,
-} from '../../../api/objects/keys.ts';
+} from '../../api/objects/keys.ts';
 import {
   CLUSTER_PLACEMENT_POLICIES, CLUSTER_TARGETS, DEPLOYMENTS, NAMESPACES, NODES, PLACEMENT_POLICIES, PODS,
   SERVICE_ACCOUNTS, TARGET_DISCOVERIES, TARGETS,
-} from '../../../api/resource-types.ts';
-import { failureText } from '../../../cli/output/error-text.ts';
-import { decisionsScreen } from '../../../dashboard/views/decisions-view.ts';
-import { movesScreen } from '../../../dashboard/views/moves-view.ts';
-import { policiesScreen, type SeenPolicies } from '../../../dashboard/views/policies-view.ts';
-import { podsScreen, workloadsScreen } from '../../../dashboard/views/pod-lists.ts';
-import type { Reading } from '../../../dashboard/views/reading.ts';
-import { toSeenPod } from '../../../dashboard/views/seen-pod.ts';
+} from '../../api/resource-types.ts';
+import { failureText } from '../../cli/output/error-text.ts';
+import { decisionsScreen } from '../../dashboard/views/decisions-view.ts';
+import { movesScreen } from '../../dashboard/views/moves-view.ts';
+import { policiesScreen, type SeenPolicies } from '../../dashboard/views/policies-view.ts';
+import { podsScreen, workloadsScreen } from '../../dashboard/views/pod-lists.ts';
+import type { Reading } from '../../dashboard/views/reading.ts';
+import { toSeenPod } from '../../dashboard/views/seen-pod.ts';
 import {
   proposalsOf, targetsScreen, type SeenDiscoveries, type SeenSource,
-} from '../../../dashboard/views/targets-view.ts';
-import { actionBody, actionPath, type Action, type TargetAction } from '../../../dashboard/wire/actions.ts';
+} from '../../dashboard/views/targets-view.ts';
+import { actionBody, actionPath, type Action, type TargetAction } from '../../dashboard/wire/actions.ts';
 import type {
   AnyScreen, PendingScreen, PodScreen, PoliciesScreen, TargetsScreen,
-} from '../../../dashboard/wire/screens.ts';
-import type { ClusterClient, Selection } from '../../../kubernetes/client/cluster-client.ts';
-import { virtualNodeName } from '../../../model/naming/names.ts';
-import { findCondition } from '../../../model/objects/conditions.ts';
-import { eventually } from '../../support/eventually.ts';
-import { isRunning, makeNamespace, type IsthmusWorld } from '../../support/isthmus-world.ts';
-import { leaveWorld, shareWorld } from '../../support/shared-world.ts';
+} from '../../dashboard/wire/screens.ts';
+import type { ClusterClient, Selection } from '../../kubernetes/client/cluster-client.ts';
+import { virtualNodeName } from '../../model/naming/names.ts';
+import { findCondition } from '../../model/objects/conditions.ts';
+import { eventually } from '../support/eventually.ts';
+import { isRunning, makeNamespace, type IsthmusWorld } from '../support/isthmus-world.ts';
+import { leaveWorld, shareWorld } from '../support/shared-world.ts';
 import {
   bindRole, CLUSTER_ROLES, makeUser, servePageFor, serveSharedPage, shownTo, tokenIn, unbindRole, type SharedPage,
   type Viewer,
-} from '../../support/page-viewers.ts';
-import { openScreen, type FollowedScreen } from '../../support/scripted-screens.ts';
+} from '../support/page-viewers.ts';
+import { openScreen, type FollowedScreen } from '../support/scripted-screens.ts';
 
 const [OURS, OTHERS] = ['permissions-ours', 'permissions-others'];
 /** In every name, label, message and reason of {@link OTHERS}. */
@@ -516,7 +516,7 @@ describe('the permissions of viewers', () => {
     });
 
     it('take no name that is none, nor one of no target', async () => {
-      for (const name of ['<img src=x onerror=alert(1)>', '../../../nodes/x', 'a/b/c', '', 'ä', 'x'.repeat(200)]) {
+      for (const name of ['<img src=x onerror=alert(1)>', '../../nodes/x', 'a/b/c', '', 'ä', 'x'.repeat(200)]) {
         assert.match(await act('keeper', 'cordon', name), /^400 /, name);
       }
       assert.match(await act('keeper', 'cordon', 'nowhere'), /^403 .*keeper" cannot list resource "targets"/);

@@ -7,17 +7,17 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
-import type { Pod } from '../../../api/objects/core.ts';
-import { ELECT_ANNOTATION } from '../../../api/objects/keys.ts';
-import { PODS } from '../../../api/resource-types.ts';
-import { environment } from '../../../process/config.ts';
-import { ensureGoProgram } from '../../../process/programs/go-program.ts';
-import { forQuickBuilds } from '../../../sandbox/plan/binary-plan.ts';
-import { makeNamespace, type IsthmusWorld } from '../../support/isthmus-world.ts';
-import { leaveWorld, shareWorld } from '../../support/shared-world.ts';
+import type { Pod } from '../../api/objects/core.ts';
+import { ELECT_ANNOTATION } from '../../api/objects/keys.ts';
+import { PODS } from '../../api/resource-types.ts';
+import { environment } from '../../process/config.ts';
+import { ensureGoProgram } from '../../process/programs/go-program.ts';
+import { forQuickBuilds } from '../../sandbox/plan/binary-plan.ts';
+import { makeNamespace, type IsthmusWorld } from '../support/isthmus-world.ts';
+import { leaveWorld, shareWorld } from '../support/shared-world.ts';
 
 const deadline = AbortSignal.timeout(390_000);
-const file = (name: string): URL => new URL(`../../../../manifests/helm/isthmus/files/${name}`, import.meta.url);
+const file = (name: string): URL => new URL(`../../../manifests/helm/isthmus/files/${name}`, import.meta.url);
 
 interface Dashboard {
   readonly panels: readonly { readonly title: string; readonly targets?: readonly { readonly expr: string }[] }[];

@@ -1,4 +1,4 @@
-// The short form of `npm run soak -- vanishing-targets`: each way of going away once, in a stream of pods.
+// The short form of vanishing-targets.ts: each way of going away once, in a stream of pods, judged by the audit logs.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { startWorld, type IsthmusWorld } from '../support/isthmus-world.ts';

@@ -6,15 +6,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { after, before, describe, it } from 'node:test';
-import type { Container, KubernetesObject, Pod, StringMap } from '../../api/objects/core.ts';
-import { ELECT_ANNOTATION } from '../../api/objects/keys.ts';
-import { MUTATING_WEBHOOK_CONFIGURATIONS } from '../../api/resource-types.ts';
-import { restoreSourcePod } from '../../model/proxy/admission-record.ts';
-import { createAuthority } from '../../process/crypto/certificate-authority.ts';
+import { before, describe, it } from 'node:test';
+import type { Container, KubernetesObject, Pod, StringMap } from '../../../api/objects/core.ts';
+import { ELECT_ANNOTATION } from '../../../api/objects/keys.ts';
+import { MUTATING_WEBHOOK_CONFIGURATIONS } from '../../../api/resource-types.ts';
+import { restoreSourcePod } from '../../../model/proxy/admission-record.ts';
+import { createAuthority } from '../../../process/crypto/certificate-authority.ts';
 import {
-  createPod, ELECTED_NAMESPACE, startWebhookWorld, untilAdmitting, type RunningWebhook, type WebhookWorld,
-} from '../support/webhook-world.ts';
+  createPod, ELECTED_NAMESPACE, shareWebhookWorld, untilAdmitting, type RunningWebhook, type WebhookWorld,
+} from '../../support/webhook-world.ts';
 
 /** An injector as its own documentation describes it. */
 interface Injector {
@@ -97,8 +97,8 @@ let webhook: RunningWebhook;
 let foreign: Server;
 let caBundle = '';
 
-before(async () => {
-  world = await startWebhookWorld();
+const enter = shareWebhookWorld(async (shared) => {
+  world = shared;
   webhook = await world.startWebhook();
   await untilAdmitting(world.client);
   const authority = await createAuthority('foreign', 1, new Date());
@@ -123,13 +123,10 @@ before(async () => {
   await new Promise<void>((resolve) => {
     foreign.listen(0, '127.0.0.1', resolve);
   });
-}, { timeout: 120_000 });
-
-after(async () => {
+}, async () => {
   foreign?.close();
   foreign?.closeAllConnections();
   await webhook?.stop();
-  await world?.stop();
 });
 
 type Policy = 'Never' | 'IfNeeded';
@@ -197,6 +194,7 @@ const names = (containers: readonly { readonly name: string }[] = []): string[] 
 
 for (const [name, injector] of Object.entries(INJECTORS)) {
   describe(`with ${name}`, { timeout: 60_000 }, () => {
+    before(enter, { timeout: 600_000 });
     for (const [index, combination] of COMBINATIONS.entries()) {
       const { order, foreignPolicy, ownPolicy } = combination;
       it(`${order} us, itself asked again ${foreignPolicy} and we ${ownPolicy}: only pods that stay here are injected`,

@@ -1,22 +1,22 @@
 // An election that has no effect, as a user meets it: kubectl prints a warning at once, `isthmus lint` said so before,
 // and pods that run here all the same get an Event.
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { stringify } from 'yaml';
-import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
+import type { KubernetesObject, Pod } from '../../../api/objects/core.ts';
 import {
   DEFAULT_INSTALL_NAMESPACE, DELEGATE_NAME_ANNOTATION, ELECT_ANNOTATION, NAMESPACE_ELECT_LABEL, NAMESPACE_OPT_IN_LABEL,
   TARGET_ANNOTATION,
-} from '../../api/objects/keys.ts';
-import { EVENTS, NAMESPACES, PODS, SERVICE_ACCOUNTS } from '../../api/resource-types.ts';
-import { readObjects } from '../../cli/convert/read-objects.ts';
-import { lintObjects } from '../../cli/lint/lint-objects.ts';
-import { Packaging } from '../support/packaging.ts';
-import { WatchedCollection } from '../support/watched-collection.ts';
+} from '../../../api/objects/keys.ts';
+import { EVENTS, NAMESPACES, PODS, SERVICE_ACCOUNTS } from '../../../api/resource-types.ts';
+import { readObjects } from '../../../cli/convert/read-objects.ts';
+import { lintObjects } from '../../../cli/lint/lint-objects.ts';
+import { Packaging } from '../../support/packaging.ts';
+import { WatchedCollection } from '../../support/watched-collection.ts';
 import {
-  createPod, ELECTED_NAMESPACE, PLAIN_NAMESPACE, startWebhookWorld, untilAdmitting, type RunningWebhook,
+  createPod, ELECTED_NAMESPACE, PLAIN_NAMESPACE, shareWebhookWorld, untilAdmitting, type RunningWebhook,
   type WebhookWorld,
-} from '../support/webhook-world.ts';
+} from '../../support/webhook-world.ts';
 
 const WRONG_LABEL = 'wrong-label';
 const ALL_ELECTED = 'all-elected';
@@ -26,9 +26,9 @@ const containers = [{ name: 'main', image: 'example/main:1' }];
 let world: WebhookWorld;
 let webhook: RunningWebhook;
 let tools: Packaging;
-before(async () => {
+const enter = shareWebhookWorld(async (shared) => {
   tools = await Packaging.open(AbortSignal.timeout(600_000));
-  world = await startWebhookWorld();
+  world = shared;
   const labels =
     { [WRONG_LABEL]: { [NAMESPACE_OPT_IN_LABEL]: 'true' }, [ALL_ELECTED]: { [NAMESPACE_ELECT_LABEL]: 'all' } };
   for (const [name, given] of Object.entries(labels)) {
@@ -38,11 +38,7 @@ before(async () => {
   await accounts.until('each namespace has its ServiceAccount', (all) => Object.keys(labels).every(
     (name) => all.some(({ metadata }) => metadata.namespace === name),
   ));
-}, { timeout: 600_000 });
-after(async () => {
-  await webhook?.stop();
-  await world?.stop();
-});
+}, () => webhook?.stop());
 
 const pod = (namespace: string, name: string, metadata: Pod['metadata'] = { annotations: elect }): KubernetesObject =>
   ({
@@ -87,6 +83,7 @@ async function lintOf(object: KubernetesObject): Promise<string> {
 }
 
 describe('kubectl, and isthmus lint', { timeout: 300_000 }, () => {
+  before(enter, { timeout: 600_000 });
   before(async () => {
     const warns = async (): Promise<boolean> =>
       (await warningsOf(pod(PLAIN_NAMESPACE, 'probe'))).includes('has not opted in');
@@ -170,6 +167,7 @@ describe('kubectl, and isthmus lint', { timeout: 300_000 }, () => {
 });
 
 describe('a pod', { timeout: 300_000 }, () => {
+  before(enter, { timeout: 600_000 });
   before(async () => {
     for (
       const [namespace, metadata] of [
@@ -212,6 +210,7 @@ describe('a pod', { timeout: 300_000 }, () => {
 });
 
 describe('kubectl debug of an elected pod', { timeout: 300_000 }, () => {
+  before(enter, { timeout: 600_000 });
   const debug = (name: string) => tools.kubectl(
     ['debug', name, '-n', ELECTED_NAMESPACE, '--image', 'example/debug:1', '--profile', 'general', '--attach=false'],
     { kubeconfig: world.kubeconfigPath },

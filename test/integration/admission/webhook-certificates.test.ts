@@ -3,22 +3,22 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
-import { after, afterEach, before, describe, it } from 'node:test';
+import { afterEach, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
-import { DEFAULT_INSTALL_NAMESPACE, ELECT_ANNOTATION } from '../../api/objects/keys.ts';
-import { WEBHOOK_CERTIFICATES_SECRET } from '../../api/objects/own-names.ts';
-import { keyNamespace } from '../../model/access/key-namespace.ts';
+import type { KubernetesObject, Pod } from '../../../api/objects/core.ts';
+import { DEFAULT_INSTALL_NAMESPACE, ELECT_ANNOTATION } from '../../../api/objects/keys.ts';
+import { WEBHOOK_CERTIFICATES_SECRET } from '../../../api/objects/own-names.ts';
+import { keyNamespace } from '../../../model/access/key-namespace.ts';
 import {
   EVENTS, MUTATING_WEBHOOK_CONFIGURATIONS, SECRETS, VALIDATING_WEBHOOK_CONFIGURATIONS,
-} from '../../api/resource-types.ts';
-import { packagedWebhookConfiguration, webhookConfiguration } from '../../manifests/objects/webhook-configuration.ts';
-import { createAuthority, type CertificateAuthority } from '../../process/crypto/certificate-authority.ts';
-import type { CertificateLives } from '../../webhook/certificates/own-certificate-controller.ts';
-import { eventually } from '../support/eventually.ts';
+} from '../../../api/resource-types.ts';
+import { packagedWebhookConfiguration, webhookConfiguration } from '../../../manifests/objects/webhook-configuration.ts';
+import { createAuthority, type CertificateAuthority } from '../../../process/crypto/certificate-authority.ts';
+import type { CertificateLives } from '../../../webhook/certificates/own-certificate-controller.ts';
+import { eventually } from '../../support/eventually.ts';
 import {
-  createPod, ELECTED_NAMESPACE, startWebhookWorld, untilAdmitting, type RunningWebhook, type WebhookWorld,
-} from '../support/webhook-world.ts';
+  createPod, ELECTED_NAMESPACE, shareWebhookWorld, untilAdmitting, type RunningWebhook, type WebhookWorld,
+} from '../../support/webhook-world.ts';
 
 const SECOND = 1 / 86_400;
 /**
@@ -31,14 +31,13 @@ const MOST_LOAD_MS = 110_000;
 
 let world: WebhookWorld;
 let webhooks: RunningWebhook[] = [];
-before(async () => {
-  world = await startWebhookWorld();
-}, { timeout: 120_000 });
+const enter = shareWebhookWorld(async (shared) => {
+  world = shared;
+});
 afterEach(async () => {
   await Promise.all(webhooks.map((webhook) => webhook.stop()));
   webhooks = [];
 });
-after(() => world?.stop());
 
 async function start(...args: Parameters<WebhookWorld['startWebhook']>): Promise<RunningWebhook> {
   const webhook = await world.startWebhook(...args);
@@ -67,8 +66,8 @@ interface Load {
   readonly failures: readonly string[];
 }
 
-/** Creates elected pods, four at a time, until told to stop. */
-function createPods(prefix: string, signal: AbortSignal): Promise<Load> {
+/** Creates elected pods, four at a time, each so many milliseconds after the one before, until told to stop. */
+function createPods(prefix: string, signal: AbortSignal, pauseMs = 5): Promise<Load> {
   const failures: string[] = [];
   let created = 0;
   const worker = async (index: number): Promise<void> => {
@@ -80,13 +79,14 @@ function createPods(prefix: string, signal: AbortSignal): Promise<Load> {
       );
       if (pod?.spec.schedulerName === 'admiralty-proxy') created += 1;
       else failures.push(error?.message ?? 'was not elected');
-      await delay(5);
+      await delay(pauseMs);
     }
   };
   return Promise.all([0, 1, 2, 3].map(worker)).then(() => ({ created, failures }));
 }
 
 describe("the webhook's own certificates", { timeout: 200_000 }, () => {
+  before(enter, { timeout: 600_000 });
   it('faults 35 and 37: are followed by new ones, CA and leaf, under a load of creates without one failed admission',
     async () => {
     const { port } = (await start({ kind: 'own', lives: SHORT })).server;
@@ -96,7 +96,7 @@ describe("the webhook's own certificates", { timeout: 200_000 }, () => {
     const leaves = new Set<string>();
     const bundles = new Set<string>();
     const stopping = new AbortController();
-    const loading = createPods('rotation', stopping.signal);
+    const loading = createPods('rotation', stopping.signal, 200);
     const end = performance.now() + MOST_LOAD_MS;
     let trusted = first;
     while (performance.now() < end && (leaves.size < 3 || trusted.includes(first.trim()))) {
@@ -149,6 +149,7 @@ const pairOf = (authority: CertificateAuthority): ReturnType<CertificateAuthorit
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
 describe("cert-manager's Secret", { timeout: 60_000 }, () => {
+  before(enter, { timeout: 600_000 });
   it('fault 36: is served as it comes, with its CA in the configuration, and its successor without a failed admission',
     async () => {
     const authority = await createAuthority('cert-manager', 1, new Date());
@@ -199,6 +200,7 @@ async function trust(certificate: string): Promise<void> {
 }
 
 describe("the user's files", { timeout: 60_000 }, () => {
+  before(enter, { timeout: 600_000 });
   it('fault 36: are served as they come under a load of creates: a half-written pair is passed over, a whole one is ' +
     'in use within seconds', async () => {
     const authority = await createAuthority('user', 1, new Date());
@@ -228,6 +230,7 @@ describe("the user's files", { timeout: 60_000 }, () => {
 });
 
 describe('the configuration of a package', { timeout: 60_000 }, () => {
+  before(enter, { timeout: 600_000 });
   const packaged = (): ReturnType<typeof packagedWebhookConfiguration> =>
     packagedWebhookConfiguration({ installNamespace: DEFAULT_INSTALL_NAMESPACE, webhookUrl: world.url });
   const PACKAGER = 'package-test';

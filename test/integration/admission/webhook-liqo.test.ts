@@ -5,16 +5,16 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { after, before, describe, it } from 'node:test';
-import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
-import { NAMESPACE_ELECT_LABEL, NAMESPACE_ELECT_VALUE, PROXY_SCHEDULER } from '../../api/objects/keys.ts';
-import { MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES } from '../../api/resource-types.ts';
-import { restoreSourcePod } from '../../model/proxy/admission-record.ts';
-import { createAuthority } from '../../process/crypto/certificate-authority.ts';
+import { before, describe, it } from 'node:test';
+import type { KubernetesObject, Pod } from '../../../api/objects/core.ts';
+import { NAMESPACE_ELECT_LABEL, NAMESPACE_ELECT_VALUE, PROXY_SCHEDULER } from '../../../api/objects/keys.ts';
+import { MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES } from '../../../api/resource-types.ts';
+import { restoreSourcePod } from '../../../model/proxy/admission-record.ts';
+import { createAuthority } from '../../../process/crypto/certificate-authority.ts';
 import {
-  createPod, ELECTED_NAMESPACE, PLAIN_NAMESPACE, startWebhookWorld, untilAdmitting, type RunningWebhook,
+  createPod, ELECTED_NAMESPACE, PLAIN_NAMESPACE, shareWebhookWorld, untilAdmitting, type RunningWebhook,
   type WebhookWorld,
-} from '../support/webhook-world.ts';
+} from '../../support/webhook-world.ts';
 
 const LIQO_LABEL = { 'liqo.io/scheduling-enabled': 'true' };
 const LIQO_TOLERATION = { key: 'virtual-node.liqo.io/not-allowed', operator: 'Exists', effect: 'NoExecute' };
@@ -42,8 +42,8 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
     .end(JSON.stringify({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', response: reply }));
 }
 
-before(async () => {
-  world = await startWebhookWorld();
+const enter = shareWebhookWorld(async (shared) => {
+  world = shared;
   webhook = await world.startWebhook();
   await untilAdmitting(world.client);
   const authority = await createAuthority('liqo', 1, new Date());
@@ -54,12 +54,7 @@ before(async () => {
   await new Promise<void>((resolve) => {
     liqo.listen(0, '127.0.0.1', resolve);
   });
-  const elected = { [NAMESPACE_ELECT_LABEL]: NAMESPACE_ELECT_VALUE };
-  for (const [name, labels] of [[ELECTED_NAMESPACE, { ...LIQO_LABEL, ...elected }], [PLAIN_NAMESPACE, LIQO_LABEL]]) {
-    await world.client.patch(
-      NAMESPACES, { name: name as string }, { patchType: 'merge', patch: { metadata: { labels } } },
-    );
-  }
+  await label('given');
   await world.client.create(MUTATING_WEBHOOK_CONFIGURATIONS, {
     metadata: { name: 'liqo-webhook' },
     webhooks: [{
@@ -74,14 +69,22 @@ before(async () => {
     }],
   } as KubernetesObject);
   await untilLiqoIsAsked();
-}, { timeout: 120_000 });
-
-after(async () => {
+}, async () => {
+  await world.client.delete(MUTATING_WEBHOOK_CONFIGURATIONS, { name: 'liqo-webhook' });
+  await label('taken');
   liqo?.close();
   liqo?.closeAllConnections();
   await webhook?.stop();
-  await world?.stop();
 });
+
+/** Gives the namespaces the labels of Liqo, and the first that of ours, or takes them away. */
+async function label(what: 'given' | 'taken'): Promise<void> {
+  const [liqos, ours] = [LIQO_LABEL, { [NAMESPACE_ELECT_LABEL]: NAMESPACE_ELECT_VALUE }];
+  for (const [name, given] of [[ELECTED_NAMESPACE, { ...liqos, ...ours }], [PLAIN_NAMESPACE, liqos]] as const) {
+    const labels = what === 'taken' ? Object.fromEntries(Object.keys(given).map((key) => [key, null])) : given;
+    await world.client.patch(NAMESPACES, { name }, { patchType: 'merge', patch: { metadata: { labels } } });
+  }
+}
 
 const podIn = (namespace: string, name: string): Pod =>
   ({ metadata: { namespace, name }, spec: { containers: [{ name: 'main', image: 'example/main:1' }] } });
@@ -100,6 +103,7 @@ async function untilLiqoIsAsked(): Promise<void> {
 }
 
 describe('a namespace that Liqo offloads and Isthmus elects', () => {
+  before(enter, { timeout: 600_000 });
   it("has pods of ours alone, with nothing of Liqo's in the proxy or in what becomes the delegate", async () => {
     const before = asked;
     const { pod: proxy, error } = await createPod(world.client, podIn(ELECTED_NAMESPACE, 'web'));

@@ -4,41 +4,37 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { parse } from 'yaml';
-import type { KubernetesObject, Pod, PodSpec } from '../../api/objects/core.ts';
+import type { KubernetesObject, Pod, PodSpec } from '../../../api/objects/core.ts';
 import {
   ADMISSION_RECORD_ANNOTATION, DEFAULT_INSTALL_NAMESPACE, ELECT_ANNOTATION, ADMIRALTY_PREFIX,
-} from '../../api/objects/keys.ts';
+} from '../../../api/objects/keys.ts';
 import {
   CLUSTER_TARGETS, EVENTS, MUTATING_WEBHOOK_CONFIGURATIONS, PODS, RESOURCE_SHARES,
-} from '../../api/resource-types.ts';
-import { ApiError } from '../../kubernetes/flow/api-error.ts';
-import { restoreSourcePod } from '../../model/proxy/admission-record.ts';
-import { isElected } from '../../model/pod/pod.ts';
-import { eventually } from '../support/eventually.ts';
-import { review } from '../support/admission.ts';
+} from '../../../api/resource-types.ts';
+import { ApiError } from '../../../kubernetes/flow/api-error.ts';
+import { restoreSourcePod } from '../../../model/proxy/admission-record.ts';
+import { isElected } from '../../../model/pod/pod.ts';
+import { eventually } from '../../support/eventually.ts';
+import { review } from '../../support/admission.ts';
 import {
-  createPod, ELECTED_NAMESPACE, PLAIN_NAMESPACE, startWebhookWorld, untilAdmitting, type RunningWebhook,
+  createPod, ELECTED_NAMESPACE, PLAIN_NAMESPACE, shareWebhookWorld, untilAdmitting, type RunningWebhook,
   type WebhookWorld,
-} from '../support/webhook-world.ts';
+} from '../../support/webhook-world.ts';
 
-const GOLDEN = join(import.meta.dirname, '..', '..', '..', 'test', 'golden', 'webhook');
+const GOLDEN = join(import.meta.dirname, '..', '..', '..', '..', 'test', 'golden', 'webhook');
 const goldens = readdirSync(GOLDEN).filter(
   (file) => file.endsWith('.input.yaml'),
 ).map((file) => file.replace('.input.yaml', '')).toSorted();
 
 let world: WebhookWorld;
 let webhook: RunningWebhook;
-before(async () => {
-  world = await startWebhookWorld();
+const enter = shareWebhookWorld(async (shared) => {
+  world = shared;
   webhook = await world.startWebhook();
   await untilAdmitting(world.client);
-}, { timeout: 120_000 });
-after(async () => {
-  await webhook?.stop();
-  await world?.stop();
-});
+}, () => webhook?.stop());
 
 const elected = (name: string, more: Partial<PodSpec> = {}): Pod => ({
   metadata: { namespace: ELECTED_NAMESPACE, name, annotations: { [ELECT_ANNOTATION]: '' } },
@@ -63,6 +59,7 @@ function comparable(pod: Pod): unknown {
 }
 
 describe('a pod of the golden files, created through the API server', { timeout: 120_000 }, () => {
+  before(enter, { timeout: 600_000 });
   for (const name of goldens) {
     const input = parse(readFileSync(join(GOLDEN, `${name}.input.yaml`), 'utf8')) as Pod;
     it(`${name}: is stored as the webhook says, and gives the pod of the user back`, async () => {
@@ -119,6 +116,7 @@ describe('a pod of the golden files, created through the API server', { timeout:
 });
 
 describe('the webhook on a real API server', { timeout: 120_000 }, () => {
+  before(enter, { timeout: 600_000 });
   it('C2-7: elects nobody in a namespace that has not opted in, in its own and in kube-system', async () => {
     for (const namespace of [PLAIN_NAMESPACE, DEFAULT_INSTALL_NAMESPACE, 'kube-system']) {
       const { pod } =
@@ -171,6 +169,8 @@ describe('the webhook on a real API server', { timeout: 120_000 }, () => {
       world.client.create(RESOURCE_SHARES, { metadata: { name }, spec: { source: '*', limits: { cpu } } } as never);
     await assert.rejects(share('bad', 'ten'), /spec.limits gives "ten" of cpu, which is not a valid quantity/);
     await share('good', '10');
+    await world.client.delete(CLUSTER_TARGETS, { name: 'good' });
+    await world.client.delete(RESOURCE_SHARES, { name: 'good' });
   });
 
   it('fault 32: while it is away, holds up elected pods of opted-in namespaces alone, and all is well when it is back',

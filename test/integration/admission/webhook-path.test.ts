@@ -3,21 +3,21 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:tls';
-import { after, afterEach, before, describe, it } from 'node:test';
+import { afterEach, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { WEBHOOK_PATHS } from '../../api/admission-rules.ts';
-import { DEFAULT_INSTALL_NAMESPACE, ELECT_ANNOTATION } from '../../api/objects/keys.ts';
-import { WEBHOOK_CERTIFICATES_SECRET } from '../../api/objects/own-names.ts';
-import { keyNamespace } from '../../model/access/key-namespace.ts';
+import { WEBHOOK_PATHS } from '../../../api/admission-rules.ts';
+import { DEFAULT_INSTALL_NAMESPACE, ELECT_ANNOTATION } from '../../../api/objects/keys.ts';
+import { WEBHOOK_CERTIFICATES_SECRET } from '../../../api/objects/own-names.ts';
+import { keyNamespace } from '../../../model/access/key-namespace.ts';
 import {
   MUTATING_WEBHOOK_CONFIGURATIONS, SECRETS, VALIDATING_WEBHOOK_CONFIGURATIONS,
-} from '../../api/resource-types.ts';
-import { installInto } from '../../cli/install/install.ts';
-import { packagedWebhookConfiguration } from '../../manifests/objects/webhook-configuration.ts';
-import type { PathTimes } from '../../webhook/registration/review-path.ts';
+} from '../../../api/resource-types.ts';
+import { installInto } from '../../../cli/install/install.ts';
+import { packagedWebhookConfiguration } from '../../../manifests/objects/webhook-configuration.ts';
+import type { PathTimes } from '../../../webhook/registration/review-path.ts';
 import {
-  createPod, ELECTED_NAMESPACE, startWebhookWorld, untilAdmitting, type RunningWebhook, type WebhookWorld,
-} from '../support/webhook-world.ts';
+  createPod, ELECTED_NAMESPACE, shareWebhookWorld, untilAdmitting, type RunningWebhook, type WebhookWorld,
+} from '../../support/webhook-world.ts';
 
 const USUAL: PathTimes = { rollout: 60_000, spread: 3_000, overlap: 60_000, renew: 3_600_000 };
 /** An hour in seconds. */
@@ -26,14 +26,13 @@ const PLAIN = '/mutate--v1-pod';
 
 let world: WebhookWorld;
 let webhooks: RunningWebhook[] = [];
-before(async () => {
-  world = await startWebhookWorld();
-}, { timeout: 120_000 });
+const enter = shareWebhookWorld(async (shared) => {
+  world = shared;
+});
 afterEach(async () => {
   await Promise.all(webhooks.map((webhook) => webhook.stop()));
   webhooks = [];
 });
-after(() => world?.stop());
 
 async function start(times: PathTimes, port?: number): Promise<RunningWebhook> {
   const webhook = await world.startWebhook({ kind: 'own' }, port, times);
@@ -75,6 +74,7 @@ const electedPod = (name: string): object => ({
 });
 
 describe('the path of reviews', { timeout: 200_000 }, () => {
+  before(enter, { timeout: 600_000 });
   it('stays plain while replicas of a version before may run, becomes a secret one, and changes, all without one ' +
     'failed admission', async () => {
     const paths = new Set<string>([await podPath()]);
@@ -88,6 +88,7 @@ describe('the path of reviews', { timeout: 200_000 }, () => {
       if (pod?.spec.schedulerName === 'admiralty-proxy') created += 1;
       else failures.push(error?.message ?? 'was not elected');
       paths.add(await podPath());
+      await delay(20);
     }
     assert.deepEqual(failures, []);
     assert.ok(created > 20, String(created));
@@ -136,6 +137,7 @@ describe('the path of reviews', { timeout: 200_000 }, () => {
 });
 
 describe('behind the Service', { timeout: 120_000 }, () => {
+  before(enter, { timeout: 600_000 });
   const packaged = (): ReturnType<typeof packagedWebhookConfiguration> =>
     packagedWebhookConfiguration({ installNamespace: DEFAULT_INSTALL_NAMESPACE });
 
