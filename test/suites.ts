@@ -27,8 +27,8 @@ export const TEST_SUITES = ['unit', 'laws', 'integration'] as const;
  * is missing here costs time and nothing else.
  */
 const LONGEST = [
-  'two-node-targets', 'one-node-targets', 'chart', 'client-faults', 'sandbox', 'pod-journey', 'foreign',
-  'joining', 'webhook', 'elected-kinds', 'discovery-registries',
+  'two-node-targets', 'one-node-targets', 'chart', 'pod-journey', 'sandbox', 'webhook', 'install-peer', 'foreign',
+  'elected-kinds', 'joining', 'discovery-registries',
 ].map((name) => `integration/${name}.test.js`);
 
 /** All suites by name. */
@@ -73,7 +73,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
   },
   'client-faults': {
     about: 'faults of single connections, at full length',
-    files: ['integration/client-faults.test.js'],
+    files: ['soak/client-faults.test.js'],
     needs: 'control-planes', args: ['--as-written'],
   },
   'node-fit': {

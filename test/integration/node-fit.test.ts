@@ -43,12 +43,12 @@ after(async () => {
 });
 
 describe('whether a pod fits now, by a summary and by kube-scheduler', () => {
-  it('is the same for 200 random clusters and pods', async () => {
-    const cases = await runFitCases(client, { count: 200, seed: 6 }, stopped.signal);
+  it('is the same for 80 random clusters and pods', async () => {
+    const cases = await runFitCases(client, { count: 80, seed: 6 }, stopped.signal);
     const different = cases.filter(({ ours, real }) => (ours === 'fits') !== (real === 'fits'));
     assert.deepEqual(different.map(({ pod, ours, real }) => [pod.metadata.name, ours, real]), []);
     const fitting = cases.filter(({ real }) => real === 'fits').length;
-    assert.ok(fitting >= 50 && fitting <= 150, `${fitting} of 200 fit: the cases are too much alike`);
+    assert.ok(fitting >= 20 && fitting <= 60, `${fitting} of 80 fit: the cases are too much alike`);
   });
 });
 

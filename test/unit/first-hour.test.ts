@@ -31,7 +31,10 @@ const FINDINGS: Readonly<Record<string, readonly (readonly [file: string, name: 
     ['unit/delegate-controller/feedback/feedback-plan.test.ts', 'one that was removed is told of at once'],
   ],
   'kubectl debug of an elected pod hung': [
-    ['integration/admission/elected-wrongly.test.ts', 'is refused at once, with what to do: no kubelet runs the proxy pod'],
+    [
+      'integration/admission/elected-wrongly.test.ts',
+      'is refused at once, with what to do: no kubelet runs the proxy pod',
+    ],
   ],
   'a candidate that nobody decides about waited for ever, without an Event': [
     ['unit/scheduler/cycle/cluster-cache.test.ts', 'does not wait on while the target decides about later ones'],

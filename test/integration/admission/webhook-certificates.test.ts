@@ -12,7 +12,9 @@ import { keyNamespace } from '../../../model/access/key-namespace.ts';
 import {
   EVENTS, MUTATING_WEBHOOK_CONFIGURATIONS, SECRETS, VALIDATING_WEBHOOK_CONFIGURATIONS,
 } from '../../../api/resource-types.ts';
-import { packagedWebhookConfiguration, webhookConfiguration } from '../../../manifests/objects/webhook-configuration.ts';
+import {
+  packagedWebhookConfiguration, webhookConfiguration,
+} from '../../../manifests/objects/webhook-configuration.ts';
 import { createAuthority, type CertificateAuthority } from '../../../process/crypto/certificate-authority.ts';
 import type { CertificateLives } from '../../../webhook/certificates/own-certificate-controller.ts';
 import { eventually } from '../../support/eventually.ts';

@@ -12,8 +12,9 @@ type Allowed = Readonly<Record<string, readonly [count: number, reason: string]>
 
 const SLEEPS: Allowed = {
   'test/contract/stream-load.ts': [2, 'memory is measured at rest; a reader takes nothing for ten seconds'],
-  'test/integration/client-faults.test.ts': [1, 'fault 1 lasts ten seconds, and nothing may be concluded from them'],
-  'test/integration/admission/webhook-certificates.test.ts': [1, 'nothing tells that files which are passed over were read'],
+  'test/integration/admission/webhook-certificates.test.ts': [
+    1, 'nothing tells that files which are passed over were read',
+  ],
   'test/laws/gateway-hostile-peers.test.ts': [1, 'nothing tells that sockets have given their memory back'],
   'test/laws/webhook-hostile-connections.test.ts': [1, 'a connection is silent for longer than a request may take'],
   'test/support/create-stream.ts': [1, 'how long its pods run'],

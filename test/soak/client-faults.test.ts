@@ -1,6 +1,5 @@
 // The client layer on real API servers, with faults between them: those of docs/results/faults.md that are the layer's
-// to survive. Intervals and faults are short here; `npm run soak -- random-faults` runs the same tests with
-// production's and as long as the table has them.
+// to survive: with production's intervals and as long as the table has them by `--as-written`, with short ones without.
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
 import { EventEmitter, once } from 'node:events';
