@@ -2,14 +2,22 @@
 // on the signal of one process.
 import { setMaxListeners } from 'node:events';
 
-/** What is called when a signal aborts; an object of its own, so that one function may be added twice. */
+/**
+ * What is called when a signal aborts, in a ring with those before and after it. It is no Set: a set that grows and
+ * shrinks leaves tables behind that refer to their successor and to members that are long gone. Once one of them is
+ * among the old objects, all later ones and what they refer to become old as well, the whole of each call in flight
+ * (docs/results/benchmarks.md). A listener that was removed refers to none.
+ */
 interface Listener {
   readonly call: () => void;
+  before: Listener | undefined;
+  after: Listener | undefined;
 }
 
 /** The listeners of one signal behind a single one of its own: adding and removing one takes constant time. */
 interface Observed {
-  readonly listeners: Set<Listener>;
+  /** The beginning and the end of the ring. */
+  readonly ends: Listener;
   readonly dispatch: () => void;
 }
 
@@ -21,25 +29,41 @@ export function onAbort(signal: AbortSignal, listener: () => void): () => void {
     listener();
     return () => undefined;
   }
-  const { listeners, dispatch } = observed.get(signal) ?? observe(signal);
-  if (listeners.size === 0) signal.addEventListener('abort', dispatch, { once: true });
-  const own: Listener = { call: listener };
-  listeners.add(own);
+  const { ends, dispatch } = observed.get(signal) ?? observe(signal);
+  if (ends.after === ends) signal.addEventListener('abort', dispatch, { once: true });
+  const own: Listener = { call: listener, before: ends.before, after: ends };
+  if (ends.before !== undefined) ends.before.after = own;
+  ends.before = own;
   return () => {
-    if (listeners.delete(own) && listeners.size === 0) signal.removeEventListener('abort', dispatch);
+    if (remove(own) && ends.after === ends) signal.removeEventListener('abort', dispatch);
   };
 }
 
 function observe(signal: AbortSignal): Observed {
   setMaxListeners(0, signal); // others may listen by themselves
-  const listeners = new Set<Listener>();
+  const ends: Listener = { call: () => undefined, before: undefined, after: undefined };
+  ends.before = ends;
+  ends.after = ends;
   const dispatch = (): void => {
-    for (const { call } of listeners) attempt(call);
-    listeners.clear();
+    for (let next = ends.after; next !== undefined && next !== ends; next = ends.after) {
+      remove(next);
+      attempt(next.call);
+    }
   };
-  const entry = { listeners, dispatch };
+  const entry = { ends, dispatch };
   observed.set(signal, entry);
   return entry;
+}
+
+/** Takes a listener out of its ring; false when it was out already. */
+function remove(listener: Listener): boolean {
+  const { before, after } = listener;
+  if (before === undefined || after === undefined) return false;
+  before.after = after;
+  after.before = before;
+  listener.before = undefined;
+  listener.after = undefined;
+  return true;
 }
 
 /** As an EventTarget does: what a listener throws is an uncaught exception, and the others are called. */

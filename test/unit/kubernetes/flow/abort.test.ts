@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { describe, it } from 'node:test';
+import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { forwardAbort, onAbort, within } from '../../../../kubernetes/flow/abort.ts';
 import { sourceFiles } from '../../../support/source-files.ts';
 
@@ -8,6 +10,25 @@ const listenersOf = (signal: AbortSignal) => getEventListeners(signal, 'abort').
 /** Ends with the reason of its signal. */
 const untilAborted = (signal: AbortSignal) =>
   new Promise<never>((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
+
+/** Collects what is young; objects that it meets twice become old, and wait for a full collection. */
+function youngCollector(): () => void {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as (how: object) => void;
+  return () => collect({ type: 'minor', execution: 'sync' });
+}
+
+function oldBytes(): number {
+  return getHeapSpaceStatistics().find(({ space_name: name }) => name === 'old_space')?.space_used_size ?? 0;
+}
+
+/** Callers that each hold some 5 kB, as many as there are Leases in flight. */
+function waitingCalls(signal: AbortSignal): readonly (() => void)[] {
+  return Array.from({ length: 32 }, () => {
+    const held = Array.from({ length: 100 }, (_, index) => ({ index }));
+    return onAbort(signal, () => void held);
+  });
+}
 
 describe('forwardAbort', () => {
   it('aborts with the reason of the first', () => {
@@ -45,6 +66,37 @@ describe('onAbort', () => {
     for (const [i, each] of forget.entries()) if (i % 1_000 !== 0) each();
     controller.abort();
     assert.deepEqual(heard, [0, 1_000, 2_000, 3_000, 4_000]);
+  });
+
+  it('lets those that were forgotten be collected while they are young, also after some that waited for long', () => {
+    const { signal } = new AbortController();
+    const collectYoung = youngCollector();
+    const slow = waitingCalls(signal);
+    for (let i = 0; i < 3; i += 1) collectYoung();
+    for (const forget of slow) forget();
+    const before = oldBytes();
+    for (let i = 0; i < 200; i += 1) {
+      for (const forget of waitingCalls(signal)) forget();
+      collectYoung();
+    }
+    const grownMB = (oldBytes() - before) / 1e6; // of 36 MB
+    assert.ok(grownMB < 6, `${grownMB.toFixed(1)} MB became old`);
+  });
+
+  it('stops listening with its last caller, and listens again with the next', () => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const heard: string[] = [];
+    const [first, second] = ['first', 'second'].map((name) => onAbort(signal, () => heard.push(name)));
+    first?.();
+    assert.equal(listenersOf(signal), 1);
+    second?.();
+    assert.equal(listenersOf(signal), 0);
+    onAbort(signal, () => heard.push('third'));
+    assert.equal(listenersOf(signal), 1);
+    controller.abort();
+    onAbort(signal, () => heard.push('late'));
+    assert.deepEqual(heard, ['third', 'late']);
   });
 
   it('counts the same function twice, and forgets each by itself', () => {
