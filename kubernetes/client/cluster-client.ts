@@ -208,6 +208,14 @@ export class ClusterClient {
     );
   }
 
+  /** As {@link patch}, where nobody reads the answer: it is asked for its metadata, and not parsed. */
+  patchUnread(
+    type: ResourceType, at: ObjectName, { patchType, patch }: Patch, signal?: AbortSignal,
+  ): Promise<void> {
+    const call = { path: pathOf(type, at), body: patch, contentType: PATCH_CONTENT_TYPES[patchType] };
+    return this.#call<void>({ method: 'PATCH', ...call, accept: METADATA_ALONE, read: unread }, signal);
+  }
+
   /** Server-side apply with force: takes over fields that other managers own. */
   apply<T extends KubernetesObject>(
     type: ResourceType<T>, object: KubernetesObject, fieldManager: string, signal?: AbortSignal,

@@ -157,7 +157,7 @@ class VirtualNodes {
     const event = before && targetEvent(before, status.conditions);
     if (event !== undefined) this.#events.record(event);
     const patch = { patchType: 'merge', patch: { status: toStatusPatch(before, status) } } as const;
-    await this.#source.metadataOnly().patch(NODES, { name, subresource: 'status' }, patch, signal);
+    await this.#source.patchUnread(NODES, { name, subresource: 'status' }, patch, signal);
   }
 
   #labelSettings({ ref }: TargetCluster): LabelSettings {
@@ -185,7 +185,7 @@ class VirtualNodes {
     const { metadata: { namespace, ...metadata }, spec } = leaseOf(node);
     // a merge costs an API server less than an apply, and there is one every few seconds for each target
     const patch = { patchType: 'merge', patch: { metadata, spec } } as const;
-    await this.#leases.patch(LEASES, { namespace, name }, patch, signal).catch(async (error: unknown) => {
+    await this.#leases.patchUnread(LEASES, { namespace, name }, patch, signal).catch(async (error: unknown) => {
       if (!isNotFound(error)) throw error;
       await this.#applyLease(node, signal);
     });
@@ -209,8 +209,8 @@ class VirtualNodes {
     this.#freeWrittenAt.set(key, performance.now());
     const patch = { metadata: { uid: object.uid }, status };
     const type = target.ref.kind === 'Target' ? TARGETS : CLUSTER_TARGETS;
-    await this.#source.metadataOnly()
-      .patch(type, { ...objectOf(target.ref), subresource: 'status' }, { patchType: 'merge', patch }, signal)
+    await this.#source
+      .patchUnread(type, { ...objectOf(target.ref), subresource: 'status' }, { patchType: 'merge', patch }, signal)
       .catch(ignoreStale);
     return DONE;
   }

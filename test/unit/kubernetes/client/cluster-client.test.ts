@@ -175,6 +175,22 @@ describe('ClusterClient', () => {
     await applied;
   });
 
+  it('does not read the answer to a patch whose caller does not, but for what it is', async () => {
+    const patch = { patchType: 'merge', patch: { spec: {} } } as const;
+    const at = { namespace: 'a', name: 'b', subresource: 'status' };
+    const patched = server.client.patchUnread(PODS, at, patch);
+    const request = await server.next();
+    assert.deepEqual([request.method, request.path, request.headers['content-type'], request.body], [
+      'PATCH', '/api/v1/namespaces/a/pods/b/status', 'application/merge-patch+json', '{"spec":{}}',
+    ]);
+    assert.match(String(request.headers.accept), /as=PartialObjectMetadata/);
+    request.answer(200, '{ no JSON from here on');
+    assert.equal(await patched, undefined);
+    const refused = server.client.patchUnread(PODS, at, patch);
+    (await server.next()).answer(200, '<html>log in</html>');
+    await assert.rejects(refused, /no JSON object/);
+  });
+
   it('takes no page of a proxy for the answer to a delete', async () => {
     const deleted = server.client.delete(PODS, { namespace: 'a', name: 'b' });
     (await server.next()).answer(200, '<html>log in</html>');
