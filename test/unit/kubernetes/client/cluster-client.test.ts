@@ -177,7 +177,7 @@ describe('ClusterClient', () => {
 
   it('does not read the answer to a patch whose caller does not, but for what it is', async () => {
     const patch = { patchType: 'merge', patch: { spec: {} } } as const;
-    const at = { namespace: 'a', name: 'b', subresource: 'status' };
+    const at = { namespace: 'a', name: 'b', subresource: 'status' } as const;
     const patched = server.client.patchUnread(PODS, at, patch);
     const request = await server.next();
     assert.deepEqual([request.method, request.path, request.headers['content-type'], request.body], [
