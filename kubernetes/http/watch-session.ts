@@ -24,7 +24,10 @@ export interface SessionTimings {
  * stream gets one window in each round trip, so those of a far server are wider.
  */
 const STREAM_WINDOW = { near: 256 << 10, far: 1 << 20 };
-/** From this round trip in ms on a server is far. */
+/**
+ * From this round trip in ms on a server is far. Only what the event loop idled of it counts: in a process that starts
+ * on many lists, each answer waits for hundreds of milliseconds until it is read, and every server would be far.
+ */
 const FAR_MS = 40;
 const SESSION_WINDOW = 16 << 20;
 
@@ -217,6 +220,7 @@ export class WatchSession {
   #look(): void {
     if (this.#pingSentAt !== undefined || this.ended) return;
     const sentAt = performance.now();
+    const worked = performance.eventLoopUtilization();
     this.#bytesSeen = this.#socket.bytesRead;
     this.#pingSentAt = sentAt;
     // After a pause of the process the timer fires before the pong is read: one more loop iteration reads it.
@@ -227,7 +231,7 @@ export class WatchSession {
       if (this.#pingSentAt === sentAt) this.#pingSentAt = undefined;
       if (error === null) {
         this.noteAnswer();
-        this.#widen(durationMs);
+        this.#widen(performance.eventLoopUtilization(worked).idle);
         this.onRoundTrip(durationMs);
       }
       if (error !== null && !this.ended) this.destroy(error);
@@ -235,8 +239,8 @@ export class WatchSession {
   }
 
   /** Streams that are open get the wider window as well (RFC 9113 §6.9.2). */
-  #widen(roundTripMs: number): void {
-    if (this.#isWide || this.ended || roundTripMs < FAR_MS) return;
+  #widen(idleMs: number): void {
+    if (this.#isWide || this.ended || idleMs < FAR_MS) return;
     this.#isWide = true;
     this.#session.settings({ initialWindowSize: STREAM_WINDOW.far });
   }

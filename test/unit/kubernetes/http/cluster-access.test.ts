@@ -6,10 +6,10 @@ import {
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { ClusterAccess, TRANSPORT_TIMINGS } from '../../../../kubernetes/http/cluster-access.ts';
 import { createAuthority } from '../../../../process/crypto/certificate-authority.ts';
-import type { WatchSession } from '../../../../kubernetes/http/watch-session.ts';
+import { responseOf, type WatchSession } from '../../../../kubernetes/http/watch-session.ts';
 
 /** Resolves when the connection of a session has ended. */
 function endOf(session: WatchSession): Promise<void> {
@@ -20,6 +20,13 @@ function endOf(session: WatchSession): Promise<void> {
       resolve();
     };
   });
+}
+
+/** A session with a server that is far away, and the windows of its streams that the server was told. */
+interface Far {
+  readonly session: WatchSession;
+  readonly windows: readonly (number | undefined)[];
+  close(): Promise<void>;
 }
 
 describe('ClusterAccess: the session for watches', () => {
@@ -167,7 +174,8 @@ describe('ClusterAccess: the session for watches', () => {
     await access.destroy();
   });
 
-  it('holds more of a stream from a server that is far away', async () => {
+  /** The same server 50 ms away, with more to send than any window. */
+  async function openFar(): Promise<Far> {
     const slow = createServer((near) => {
       const far = connect(Number(url.port), '127.0.0.1');
       for (const [from, to] of [[near, far], [far, near]] as const) {
@@ -176,7 +184,9 @@ describe('ClusterAccess: the session for watches', () => {
       }
     }).listen(0, '127.0.0.1');
     await once(slow, 'listening');
+    const windows: (number | undefined)[] = [];
     const serve = (stream: ServerHttp2Stream): void => {
+      windows.push(stream.session?.remoteSettings.initialWindowSize);
       stream.respond();
       stream.end(Buffer.alloc(2 << 20));
     };
@@ -188,13 +198,33 @@ describe('ClusterAccess: the session for watches', () => {
     );
     const opened = await far.session();
     assert.ok(opened.kind === 'h2');
-    const unread = opened.session.request({ ':path': '/unread' });
+    const close = async (): Promise<void> => {
+      server.off('stream', serve);
+      await far.destroy();
+      slow.close();
+    };
+    return { session: opened.session, windows, close };
+  }
+
+  it('holds more of a stream from a server that is far away', async () => {
+    const { session, close } = await openFar();
+    const unread = session.request({ ':path': '/unread' });
     unread.on('error', () => undefined);
-    while (unread.readableLength < 1 << 20) await nextTurn();
+    while (unread.readableLength < 1 << 20) await sleep(5);
     assert.equal(unread.readableLength, 1 << 20);
-    server.off('stream', serve);
-    await far.destroy();
-    slow.close();
+    await close();
+  });
+
+  it('takes no server for far because it has no time to read an answer', async () => {
+    const { session, windows, close } = await openFar();
+    let isHeard = false;
+    session.onRoundTrip = () => (isHeard = true);
+    while (!isHeard) await nextTurn(); // without a pause: the event loop is busy
+    const stream = session.request({ ':path': '/after' });
+    await responseOf(stream);
+    stream.on('error', () => undefined).destroy();
+    assert.deepEqual(windows, [256 << 10]);
+    await close();
   });
 
   it('ends its connection with it, whatever the server still has to send', async () => {
