@@ -3,6 +3,7 @@
 // lost. A process works when a new pod that waits for it runs.
 import { delay } from '../kubernetes/flow/backoff.ts';
 import type { Benchmark, BenchmarkContext, Measurement } from './benchmark.ts';
+import { allocatorWords, imageAllocator } from './simulation/image-allocator.ts';
 import { longRunningPod, type Place } from './simulation/simulated-pods.ts';
 import { SimulatedWorld } from './simulation/simulated-world.ts';
 import { spreadOf } from './statistics.ts';
@@ -74,9 +75,10 @@ async function measure(
   await world.startSource('third', { profileFolder });
   const coldS = await untilOneRuns(world, 'cold', signal);
   tell(`a new pod runs ${coldS.toFixed(1)} s after a cold start; ${rewritten()} old ones were rewritten`);
+  const on = allocatorWords(await imageAllocator());
   return [
-    row('leader-memory', 'resident memory of the leader at rest', leaderMiB, { unit: 'MiB', atMost: 400 }),
-    row('standby-memory', 'resident memory of a standby', standbyMiB, { unit: 'MiB', atMost: 400 }),
+    row('leader-memory', `resident memory of the leader at rest, ${on}`, leaderMiB, { unit: 'MiB', atMost: 400 }),
+    row('standby-memory', `resident memory of a standby, ${on}`, standbyMiB, { unit: 'MiB', atMost: 400 }),
     row('idle-cpu', 'CPU of the leader at rest, of a core', idleCpuPercent, { unit: '%', atMost: 5 }),
     row('idle-requests', 'requests a second of the leader to the source', sourceRequests, { unit: 'requests/s' }),
     row('cold-start', 'from the start of a process until a new pod runs', coldS, { unit: 's', atMost: 30 }),

@@ -9,6 +9,7 @@ import { AppError } from '../../process/errors.ts';
 import { inspectorUrl, liveHeapBytes } from '../../test/support/inspected-process.ts';
 import { readCpuMs } from '../process-cpu.ts';
 import { readResidentMiB } from '../process-memory.ts';
+import { imageAllocator, preloading } from './image-allocator.ts';
 
 const COMMAND = fileURLToPath(new URL('../../cli/main.js', import.meta.url));
 /** As in the manifests (docs/adr/0043-heap-of-sandboxes.md). */
@@ -51,7 +52,7 @@ export class SourceProcess {
     const child = spawn(process.execPath, [
       ...HEAP, ...inspector, ...profile, COMMAND, 'run', '--kubeconfig', join(folder, 'kubeconfig'),
       '--components', COMPONENTS, '--no-target', '--log-level', 'warn',
-    ], { stdio: ['ignore', log.fd, log.fd], env: { PATH } });
+    ], { stdio: ['ignore', log.fd, log.fd], env: { PATH, ...preloading(await imageAllocator()) } });
     await once(child, 'spawn');
     await log.close();
     return new SourceProcess(child, logPath);
