@@ -92,10 +92,10 @@ function apiServerMs({ cpu }: Measured): number {
   return servers.reduce((sum, [, ms]) => sum + ms, 0);
 }
 
-/** Each pod runs in one target, so what all targets used is that of one for its pods. */
+/** Each pod runs in one target, so what all targets used is that of one for its pods; NaN where none was seen. */
 function targetMs({ cpu }: Measured): number {
   const ours = Object.entries(cpu).filter(([name]) => name.startsWith(OURS) && name !== OUR_SOURCE);
-  return ours.reduce((sum, [, ms]) => sum + ms, 0);
+  return ours.length === 0 ? Number.NaN : ours.reduce((sum, [, ms]) => sum + ms, 0);
 }
 
 /** From each pod's POST to its Running, over all bursts, in ms. */

@@ -90,7 +90,7 @@ export async function measureBursts(
   return burstRows(series, bursts, parseEventUs(EVENTS));
 }
 
-/** Our process of a cluster is `isthmus/<cluster>`. */
+/** One burst with the processor time that it took, then its clean-up. */
 async function measured(
   { processes }: IsthmusUnderLoad, size: number, burst: () => Promise<Pick<Measured, 'podsPerSecond' | 'podMs'>>,
   clear: () => Promise<void>,
