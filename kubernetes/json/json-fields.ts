@@ -2,7 +2,7 @@
 // five kilobytes a controller reads a tenth. Selected values are those that JSON.parse returns, since most are parsed
 // by it.
 import { SHARED, type FieldSelection, type LateSelection, type SelectedFields } from '../../model/objects/fields.ts';
-import { MAX_SCANNED_BYTES, PADDING, SCANNER } from './json-nesting.ts';
+import { placeForScan } from './json-nesting.ts';
 import { SharedValues } from './shared-values.ts';
 import { CODES, endOfValue, malformed, skipSpace } from './json-scan.ts';
 
@@ -56,19 +56,9 @@ export class FieldReader {
     return value;
   }
 
-  /**
-   * Copies the document to the scanner's memory for fast skipping, if it fits: the copy costs a tenth of what it saves.
-   */
   #place(bytes: Buffer, start: number, end: number): void {
-    const length = end - start;
-    if (SCANNER === undefined || length > MAX_SCANNED_BYTES) {
-      [this.#bytes, this.#at, this.#end] = [bytes, start, end];
-      return;
-    }
-    [this.#bytes, this.#at, this.#end] = [SCANNER.bytes, 0, length];
-    bytes.copy(SCANNER.bytes, 0, start, end);
-    SCANNER.bytes.fill(COMMA, length, length + PADDING); // ends numbers and white space
-    SCANNER.bytes[length + PADDING] = QUOTE; // ends a string that is cut: what lies behind is of other documents
+    const memory = placeForScan(bytes, start, end);
+    [this.#bytes, this.#at, this.#end] = memory === undefined ? [bytes, start, end] : [memory, 0, end - start];
   }
 
   #value(selection: Selection): unknown {

@@ -12,18 +12,21 @@ export function fieldPath(text: string): FieldPath {
 
 /** All values at the path; none where a field on the way is missing, null or of another shape. */
 export function valuesAt(value: unknown, path: FieldPath): unknown[] {
-  let values = [value];
-  for (const { field, each } of path) {
-    const next: unknown[] = [];
-    for (const holder of values) {
-      const inner = isRecord(holder) && Object.hasOwn(holder, field) ? holder[field] : undefined;
-      if (inner === undefined || inner === null) continue;
-      if (!each) next.push(inner);
-      else if (Array.isArray(inner)) next.push(...(inner as readonly unknown[]));
-    }
-    values = next;
+  const found: unknown[] = [];
+  collect(value, path, 0, found);
+  return found;
+}
+
+function collect(value: unknown, path: FieldPath, depth: number, found: unknown[]): void {
+  const step = path[depth];
+  if (step === undefined) {
+    found.push(value);
+    return;
   }
-  return values;
+  const inner = isRecord(value) && Object.hasOwn(value, step.field) ? value[step.field] : undefined;
+  if (inner === undefined || inner === null) return;
+  if (!step.each) collect(inner, path, depth + 1, found);
+  else if (Array.isArray(inner)) for (const item of inner) collect(item, path, depth + 1, found);
 }
 
 /** The object without the field at the path, at every occurrence. Unaffected parts are shared with the object. */

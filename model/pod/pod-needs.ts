@@ -57,13 +57,15 @@ function forEveryContainerList(path: string): string[] {
 
 /** The objects that a pod refers to, as `plural/name`, sorted. */
 export function podReferences({ spec }: Pod): readonly string[] {
-  const references = new Set<string>();
+  let references: Set<string> | undefined; // most pods have none
   for (const { plural, path } of PATHS) {
     for (const name of valuesAt(spec, path)) {
-      if (typeof name === 'string' && name !== '') references.add(`${plural}/${name}`);
+      if (typeof name === 'string' && name !== '') (references ??= new Set()).add(`${plural}/${name}`);
     }
   }
-  return [...references].filter((reference) => !CLUSTER_OWN.has(reference)).toSorted();
+  return references === undefined
+    ? []
+    : [...references].filter((reference) => !CLUSTER_OWN.has(reference)).toSorted();
 }
 
 /** Maximum number of interned needs; above it they are just not shared. */

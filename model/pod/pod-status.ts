@@ -56,17 +56,25 @@ function capped(value: unknown, room: { left: number }, depth: number): unknown 
 }
 
 function cappedList(list: readonly unknown[], room: { left: number }, depth: number): readonly unknown[] {
-  const kept = list.slice(0, room.left > 0 ? MAX_ENTRIES : 0).map((entry) => capped(entry, room, depth - 1));
-  return kept.length === list.length && kept.every((entry, index) => entry === list[index]) ? list : kept;
+  const length = Math.min(list.length, room.left > 0 ? MAX_ENTRIES : 0);
+  let kept = length === list.length ? undefined : list.slice(0, length);
+  for (let index = 0; index < length; index += 1) {
+    const entry = capped(list[index], room, depth - 1);
+    if (entry !== list[index]) (kept ??= [...list])[index] = entry;
+  }
+  return kept ?? list;
 }
 
 function cappedFields(fields: object, room: { left: number }, depth: number): object {
+  const values = fields as Readonly<Record<string, unknown>>;
   const names = Object.keys(fields);
-  const kept = names.slice(0, MAX_ENTRIES)
-    .map((name) => capped((fields as Readonly<Record<string, unknown>>)[name], room, depth - 1));
-  const isWhole = kept.length === names.length
-    && kept.every((field, index) => field === (fields as Readonly<Record<string, unknown>>)[names[index] ?? '']);
-  return isWhole ? fields : Object.fromEntries(kept.map((field, index) => [names[index], field]));
+  const most = names.slice(0, MAX_ENTRIES);
+  let kept = most.length === names.length ? undefined : Object.fromEntries(most.map((name) => [name, values[name]]));
+  for (const name of most) {
+    const field = capped(values[name], room, depth - 1);
+    if (field !== values[name]) (kept ??= { ...values })[name] = field;
+  }
+  return kept ?? fields;
 }
 
 const STATUS_LISTS = ['containerStatuses', 'initContainerStatuses', 'ephemeralContainerStatuses'] as const;

@@ -97,7 +97,9 @@ export class CandidateDeadlines {
   /** Abandoned candidates, by UID and key of the pod. */
   abandoned(targetNamespace: string): readonly (readonly [uid: string, key: string])[] {
     const { open } = this.#namespace(targetNamespace);
-    return [...open].flatMap(([uid, { key, isAbandoned }]) => (isAbandoned ? [[uid, key] as const] : []));
+    const found: (readonly [uid: string, key: string])[] = [];
+    for (const [uid, { key, isAbandoned }] of open) if (isAbandoned) found.push([uid, key]);
+    return found;
   }
 
   /** The target has no candidate of the pod, deletes it by itself, or must not stop it any more. */
@@ -138,7 +140,8 @@ export class CandidateDeadlines {
   due(targetNamespace: string): number | undefined {
     const { open, announced, last, bound } = this.#namespace(targetNamespace);
     if (announced === undefined || bound < announced) return undefined;
-    const before = Math.min(last + 1, ...[...open.values()].map((candidate) => candidate.before));
+    let before = last + 1;
+    for (const candidate of open.values()) before = Math.min(before, candidate.before);
     return before > announced ? before : undefined;
   }
 

@@ -29,7 +29,8 @@ export class PodTracker {
     this.#noteMember(proxy, stateOf);
   }
 
-  #noteMember({ group, ...proxy }: ProxyPod, stateOf: () => MemberState): void {
+  #noteMember(proxy: ProxyPod, stateOf: () => MemberState): void {
+    const { group } = proxy;
     if (group === undefined) return;
     const isOut = proxy.nodeName === undefined && (proxy.terminating || isTerminal(proxy.phase));
     this.enqueueAll(isOut ? this.groups.remove(proxy.uid) : this.groups.put({ ...proxy, group }, stateOf()));

@@ -3,6 +3,7 @@
 // costs one step per class of pods, not per pod.
 import type { StringMap } from '../../api/objects/core.ts';
 import type { PodAffinityTerm } from '../../api/objects/affinity.ts';
+import { canonicalJson } from '../../model/objects/canonical-json.ts';
 
 /** A pod as it is counted. */
 export interface PlacedPod {
@@ -104,7 +105,17 @@ export class PlacedPods {
   }
 }
 
-function classKeyOf({ namespace, labels, controllerUid = '', antiAffinity = [], terminating }: PlacedPod): string {
-  const sorted = Object.entries(labels).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return JSON.stringify([namespace, controllerUid, terminating, sorted, antiAffinity]);
+function classKeyOf({ namespace, labels, controllerUid = '', antiAffinity, terminating }: PlacedPod): string {
+  const terms = antiAffinity === undefined ? '' : JSON.stringify(antiAffinity);
+  // a UID comes last: users write those of owners, and only this text may hold anything
+  return `${namespace} ${terminating} ${textOfLabels(labels)} ${terms} ${controllerUid}`;
+}
+
+/** Records of pods with equal labels have one object of them. */
+const labelTexts = new WeakMap<StringMap, string>();
+
+function textOfLabels(labels: StringMap): string {
+  let text = labelTexts.get(labels);
+  if (text === undefined) labelTexts.set(labels, (text = canonicalJson(labels)));
+  return text;
 }

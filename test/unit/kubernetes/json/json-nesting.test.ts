@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import { MAX_SCANNED_BYTES, PADDING, SCANNER } from '../../../../kubernetes/json/json-nesting.ts';
+import { placeForScan, SCANNER } from '../../../../kubernetes/json/json-nesting.ts';
 import { endOfValue } from '../../../../kubernetes/json/json-scan.ts';
 import { codePoint } from '../../../support/code-points.ts';
 
@@ -10,9 +10,7 @@ const scanner = SCANNER;
 
 /** Where the scanner finds the end of what begins at `from`. */
 function fastEnd(text: string, from = 0, end = Buffer.byteLength(text)): number {
-  const bytes = Buffer.from(text);
-  bytes.copy(scanner.bytes);
-  scanner.bytes.fill(0, bytes.length, bytes.length + PADDING);
+  assert.equal(placeForScan(Buffer.from(text)), scanner.bytes);
   return scanner.endOfNesting(from, end);
 }
 
@@ -61,5 +59,8 @@ describe('the scanner of nestings', () => {
     );
   });
 
-  it('has room for a page of two hundred large pods', () => assert(MAX_SCANNED_BYTES > 200 * 20_000));
+  it('has room for a page of two hundred large pods, and says where a document does not fit', () => {
+    assert.equal(placeForScan(Buffer.alloc(200 * 20_000)), scanner.bytes);
+    assert.equal(placeForScan(Buffer.alloc(scanner.bytes.length)), undefined);
+  });
 });
