@@ -13,7 +13,7 @@ import { imageAllocator, preloading } from './image-allocator.ts';
 
 const COMMAND = fileURLToPath(new URL('../../cli/main.js', import.meta.url));
 /** As in the manifests (docs/adr/0043-heap-of-sandboxes.md). */
-const HEAP = ['--max-semi-space-size=4', '--max-old-space-size=512'];
+const HEAP = ['--max-semi-space-size=16', '--max-old-space-size=512'];
 const COMPONENTS = 'scheduler,delegate-controller,virtual-node';
 
 /** How it is started. */

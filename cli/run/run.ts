@@ -19,6 +19,7 @@ import { environment } from '../../process/config.ts';
 import { messageOf, type AppError } from '../../process/errors.ts';
 import { aborted, runService, shutdownMs, untilStopped, type Shutdown } from '../../process/lifecycle.ts';
 import { serveHealth, type ReadyChecks } from '../../process/health-server.ts';
+import { spaceCollections } from '../../process/heap-growth.ts';
 import { createLogger } from '../../process/logger.ts';
 import { startTracing, traceSettings } from '../../process/tracing.ts';
 import { FollowRules } from '../../scheduler/policies/follow-rules.ts';
@@ -42,6 +43,7 @@ export function runCommand(): Command {
 /** Runs until the signal aborts, then stops in order: controllers first, the webhook last. */
 async function run(options: RunOptions, asked: AbortSignal): Promise<void> {
   const logger = createLogger(options.logLevel);
+  spaceCollections();
   await runService(asked, async ({ signal, shutdown, fail }) => {
     const cluster = await openCluster(
       { kubeconfigPath: options.kubeconfig, context: options.context, userAgent: userAgentOf(options.components) },
