@@ -11,6 +11,10 @@ const TARGETS = 1_000;
 /** The burst's rate is compared with that of so many targets. */
 const FEW_TARGETS = 10;
 const PODS = 1_000;
+/** Measured after a first burst and as many pods as P1 runs before it measures: code is compiled then. */
+const BURSTS = { before: 8, podsBefore: 200, measured: 5 };
+/** A second after a burst its candidates are confirmed: that is part of no other burst. */
+const SETTLE_MS = 3_000;
 /** The start is over and its garbage collected by then, in ms. */
 const REST_MS = 20_000;
 const IDLE_MS = 60_000;
@@ -72,8 +76,9 @@ interface Figures {
   readonly idleCpuPercent: number;
   readonly idleRequests: number;
   readonly sourceRequests: number;
-  readonly podsPerSecond: number;
-  readonly cpuMs: number;
+  readonly firstPodsPerSecond: number;
+  readonly podsPerSecond: readonly number[];
+  readonly cpuMs: readonly number[];
   readonly connections: number;
 }
 
@@ -97,16 +102,27 @@ async function measureRest({ world, count, tell, start, signal }: Measuring): Pr
     `${residentMiB.toFixed(0)} MiB, ${idleCpuPercent.toFixed(1)} % CPU, ${idleRequests.toFixed(3)} and ` +
       `${sourceRequests.toFixed(3)} requests/s for each target`,
   );
-  await world.burst(PODS / 5, 'warm', signal);
-  const [before, opened] = [await source.cpuMs(), await world.counts('connections')];
-  const podsPerSecond = await world.burst(PODS, 'load', signal);
-  const cpuMs = ((await source.cpuMs()) - before) / PODS;
-  const connections = (await world.counts('connections')) - opened;
-  tell(`${podsPerSecond.toFixed(0)} pods/s, ${cpuMs.toFixed(2)} ms of CPU a pod, ${connections} connections`);
-  return {
-    source, readyS, readyCpuS, residentMiB, idleCpuPercent, idleRequests, sourceRequests, podsPerSecond, cpuMs,
-    connections,
-  };
+  const bursts = await measureBursts(world, source, signal);
+  const [rates, ms] = [bursts.podsPerSecond, bursts.cpuMs].map((figures) => figures.map((one) => one.toFixed(1)));
+  tell(`${rates?.join(', ')} pods/s, ${ms?.join(', ')} ms of CPU a pod, ${bursts.connections} connections`);
+  return { source, readyS, readyCpuS, residentMiB, idleCpuPercent, idleRequests, sourceRequests, ...bursts };
+}
+
+async function measureBursts(
+  world: SimulatedWorld, source: SourceProcess, signal: AbortSignal,
+): Promise<Pick<Figures, 'firstPodsPerSecond' | 'podsPerSecond' | 'cpuMs' | 'connections'>> {
+  await world.burst(PODS / 5, 'cold', signal);
+  const firstPodsPerSecond = await world.burst(PODS, 'first', signal);
+  for (let burst = 0; burst < BURSTS.before; burst += 1) await world.burst(BURSTS.podsBefore, `warm-${burst}`, signal);
+  const opened = await world.counts('connections');
+  const [podsPerSecond, cpuMs]: [number[], number[]] = [[], []];
+  for (let burst = 0; burst < BURSTS.measured; burst += 1) {
+    await delay(SETTLE_MS, signal);
+    const before = await source.cpuMs();
+    podsPerSecond.push(await world.burst(PODS, `load-${burst}`, signal));
+    cpuMs.push(((await source.cpuMs()) - before) / PODS);
+  }
+  return { firstPodsPerSecond, podsPerSecond, cpuMs, connections: (await world.counts('connections')) - opened };
 }
 
 function restRows(most: number, many: Figures, few: Figures): readonly Measurement[] {
@@ -120,14 +136,21 @@ function restRows(most: number, many: Figures, few: Figures): readonly Measureme
     }),
     row('source-requests', 'the same to the source, for each target', many.sourceRequests, { unit: 'requests/s' }),
     {
-      ...row('burst', `burst of ${PODS} pods, against ${FEW_TARGETS} targets`, many.podsPerSecond, { unit: 'pods/s' }),
-      reference: spreadOf([few.podsPerSecond]), goal: { figure: 'ratio', atLeast: 0.9 },
+      ...row('burst-first', `first burst of ${PODS} pods, against ${FEW_TARGETS} targets`, many.firstPodsPerSecond, {
+        unit: 'pods/s',
+      }),
+      reference: spreadOf([few.firstPodsPerSecond]),
     },
     {
-      ...row('burst-cpu', 'CPU of the source for each pod of the burst', many.cpuMs, { unit: 'ms' }),
-      reference: spreadOf([few.cpuMs]),
+      variant: 'burst', title: `later bursts of ${PODS} pods, against ${FEW_TARGETS} targets`, unit: 'pods/s',
+      ours: spreadOf(many.podsPerSecond), reference: spreadOf(few.podsPerSecond),
+      goal: { figure: 'ratio', atLeast: 0.9 },
     },
-    row('connections', 'connections that the burst opened to targets', many.connections, { unit: 'connections' }),
+    {
+      variant: 'burst-cpu', title: 'CPU of the source for each pod of them', unit: 'ms',
+      ours: spreadOf(many.cpuMs), reference: spreadOf(few.cpuMs),
+    },
+    row('connections', 'connections that they opened to targets', many.connections, { unit: 'connections' }),
   ];
 }
 

@@ -65,6 +65,11 @@ export class TargetClusters {
     return this.#targets.values();
   }
 
+  /** Number of targets. */
+  get size(): number {
+    return this.#targets.size;
+  }
+
   /** The target of a virtual node. */
   byNode(nodeName: string): TargetCluster | undefined {
     return this.#byNode.get(nodeName);

@@ -19,7 +19,7 @@ import { environment } from '../../process/config.ts';
 import { messageOf, type AppError } from '../../process/errors.ts';
 import { aborted, runService, shutdownMs, untilStopped, type Shutdown } from '../../process/lifecycle.ts';
 import { serveHealth, type ReadyChecks } from '../../process/health-server.ts';
-import { spaceCollections } from '../../process/heap-growth.ts';
+import { allowGarbageOf, spaceCollections } from '../../process/heap-growth.ts';
 import { createLogger } from '../../process/logger.ts';
 import { startTracing, traceSettings } from '../../process/tracing.ts';
 import { FollowRules } from '../../scheduler/policies/follow-rules.ts';
@@ -113,6 +113,7 @@ async function start(options: RunOptions, running: Running, signal: AbortSignal)
     fence: leadership?.fence,
     logger,
   });
+  allowGarbageOf(() => targets.size);
   const proxies = proxyPods({ client, logger });
   const events = new EventRecorder({ client, controller: 'isthmus.dev/scheduler', logger });
   following.push(events.run(signal));

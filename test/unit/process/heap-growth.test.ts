@@ -7,14 +7,16 @@ import { growthPercent } from '../../../process/heap-growth.ts';
 const MIB = 1 << 20;
 
 describe('growthPercent', () => {
-  const rows: readonly (readonly [what: string, liveMiB: number, percent: number])[] = [
+  const rows: readonly (readonly [what: string, liveMiB: number, percent: number, targets?: number])[] = [
     ['a heap that has just started', 8, 100],
     ['that of a source at work', 40, 80],
     ['one where V8 allows almost as much garbage', 100, 32],
     ['a large one, which is left to V8', 250, 0],
+    ['that of a hundred thousand pods in a hundred targets, which is left to V8 as well', 250, 0, 100],
+    ['that of a thousand targets', 250, 52, 1_000],
   ];
-  for (const [what, liveMiB, percent] of rows) {
-    it(`is ${percent} for ${what}`, () => assert.equal(growthPercent(liveMiB * MIB), percent));
+  for (const [what, liveMiB, percent, targets] of rows) {
+    it(`is ${percent} for ${what}`, () => assert.equal(growthPercent(liveMiB * MIB, targets), percent));
   }
 });
 
