@@ -41,8 +41,7 @@ interface Traveller {
 
 /** A kube-scheduler passes such pods by, and nobody else looks at them. */
 const NOBODY = 'nobody';
-/** No such node: pods bound to it stay there until they are deleted, which is at once. */
-const NODE_NAME = 'bare-chain';
+const PREFIX = 'bare-chain';
 const TIMEOUT_MS = 60_000;
 const RUNNING = {
   status: {
@@ -58,6 +57,11 @@ export class BareChain {
   readonly #informers: readonly { run(signal: AbortSignal): Promise<void>; readonly synced: Promise<void> }[];
   readonly #travellers = new Map<string, Traveller>();
   #count = 0;
+  /**
+   * No such node: pods that are bound to it stay until they are deleted, which is at once. Each burst has another one:
+   * 40 s after kube-controller-manager missed a node it deletes all pods there (`podgc`).
+   */
+  #nodeName = PREFIX;
 
   constructor(options: BareChainOptions) {
     this.#options = options;
@@ -68,7 +72,7 @@ export class BareChain {
     this.#informers = [proxies, ...targets.flatMap((client) => {
       const orders = new Informer<KubernetesObject, { readonly name: string }>({
         ...common, client, type: CONFIG_MAPS,
-        project: ({ metadata }) => (metadata.name?.startsWith(`${NODE_NAME}-`) ? { name: metadata.name } : undefined),
+        project: ({ metadata }) => (metadata.name?.startsWith(`${PREFIX}-`) ? { name: metadata.name } : undefined),
       });
       orders.onChange((_key, before, after) => after !== undefined && before === undefined && this.#do(
         after.name, client.create(PODS, this.#pod(after.name)),
@@ -101,7 +105,8 @@ export class BareChain {
   /** Runs so many pods at once, created as those of a load are; they stay. Throws as for a single pod. */
   async burst(count: number): Promise<BareBurst> {
     const { source, targets } = this.#options;
-    const names = Array.from({ length: count }, () => `${NODE_NAME}-${(this.#count += 1)}`);
+    const names = Array.from({ length: count }, () => `${PREFIX}-${(this.#count += 1)}`);
+    this.#nodeName = `${PREFIX}-${this.#count}`;
     const since = performance.now();
     const running = names.map((name, index) => this.#travel(name, targets[index % targets.length]!));
     await Promise.all([...running, atOnce(names, async (name) => {
@@ -150,7 +155,7 @@ export class BareChain {
     if (isBound && !before?.isBound) {
       const binding = {
         apiVersion: 'v1', kind: 'Binding', metadata: { namespace, name },
-        target: { apiVersion: 'v1', kind: 'Node', name: NODE_NAME },
+        target: { apiVersion: 'v1', kind: 'Node', name: this.#nodeName },
       };
       this.#do(name, (traveller.bound = source.post(PODS, { namespace, name, subresource: 'binding' }, binding)));
     }
