@@ -37,6 +37,8 @@ export interface Measured {
 /** Bursts of one size, measured in turns. */
 export type Bursts = Readonly<Record<'elected' | 'plain' | 'bare', readonly Measured[]>>;
 
+/** The least part of the rate of the bare chain, and of what its requests cost API servers for what ours do. */
+const OF_CHAIN = 0.85;
 const OUR_SOURCE = 'isthmus/source';
 const OURS = 'isthmus/';
 
@@ -64,12 +66,17 @@ export function burstRows(
     },
     {
       variant: `${variant}-chain`, title: `the same against the bare chain of its requests, ${what}`, unit: 'pods/s',
-      ours: rates(elected), reference: rates(bare), goal: { figure: 'ratio', atLeast: 0.85 },
+      ours: rates(elected), reference: rates(bare), goal: { figure: 'ratio', atLeast: OF_CHAIN },
     },
     {
       variant: `${variant}-api-servers`, title: `processor time of all API servers for a pod, ${what}`, unit: 'ms',
       ours: spreadOf(elected.map(apiServerMs)), reference: spreadOf(plain.map(apiServerMs)),
-      goal: { figure: 'ratio', atMost: 2.4 }, details: { bareChain: spreadOf(bare.map(apiServerMs)) },
+      goal: { figure: 'ratio', atMost: 2.4 },
+    },
+    {
+      variant: `${variant}-api-servers-chain`, title: `the same against the bare chain of its requests, ${what}`,
+      unit: 'ms', ours: spreadOf(elected.map(apiServerMs)), reference: spreadOf(bare.map(apiServerMs)),
+      goal: { figure: 'ratio', atMost: Math.round(100 / OF_CHAIN) / 100 },
     },
     {
       variant: `${variant}-source`, title: `processor time of our source process for a pod, at usual speed, ${what}`,

@@ -26,6 +26,7 @@ describe('the rows of bursts', () => {
     ['', 50, 100, { figure: 'ratio', atLeast: 0.75 }],
     ['-chain', 50, 80, { figure: 'ratio', atLeast: 0.85 }],
     ['-api-servers', 10, 10, { figure: 'ratio', atMost: 2.4 }],
+    ['-api-servers-chain', 10, 10, { figure: 'ratio', atMost: 1.18 }],
     ['-source', 5, undefined, { figure: 'ours', atMost: 2.5 }],
     ['-target', 3, undefined, { figure: 'ours', atMost: 1.2 }],
     ['-clean-up', 30, 90, { figure: 'ratio', atLeast: 0.33 }],
