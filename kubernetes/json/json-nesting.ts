@@ -130,8 +130,8 @@ const PADDING = BLOCK;
 const MAX_SCANNED_BYTES = MEMORY_PAGES * PAGE_BYTES - PADDING - 1;
 
 /**
- * The scanner's memory with the document at its begin: the copy costs a tenth of what it saves. Undefined where it does
- * not fit, or nothing scans.
+ * The scanner's memory with the document at its start: the copy costs a tenth of what it saves. Undefined where it does
+ * not fit, or when there is no scanner.
  */
 export function placeForScan(bytes: Buffer, start = 0, end = bytes.length): Buffer | undefined {
   const length = end - start;

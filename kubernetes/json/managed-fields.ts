@@ -23,13 +23,14 @@ export function withoutManagedFields(json: Buffer): string {
   if (first === -1) return json.toString('utf8');
   const memory = placeForScan(json) ?? Buffer.from(json); // in a copy, since bytes are moved
   const bytes = memory.subarray(0, json.length);
-  const kept = new KeptBytes(bytes);
+  const [kept, place] = [new KeptBytes(bytes), new Place(bytes)];
   for (let at = first; at !== -1; at = bytes.indexOf(KEY, at + KEY.length)) {
-    if (!isInMetadata(bytes, kept.from, at)) continue;
+    if (!place.isMetadataAt(at)) continue;
     const close = endOfList(memory, at + KEY.length - 1, bytes.length);
     if (close === undefined) break; // the text is cut off: the parser will report it
     const isLast = bytes[close] !== COMMA;
     kept.leaveOut(isLast && bytes[at - 1] === COMMA ? at - 1 : at, isLast ? close : close + 1);
+    place.leave(close);
     at = close - KEY.length;
   }
   return kept.text();
@@ -37,9 +38,9 @@ export function withoutManagedFields(json: Buffer): string {
 
 /** What is kept of some bytes. It is moved together in place, behind what is still to be read. */
 class KeptBytes {
-  /** Index from which on nothing is decided yet. */
-  from = 0;
   readonly #bytes: Buffer;
+  /** Index from which on nothing is decided yet. */
+  #from = 0;
   #length = 0;
 
   constructor(bytes: Buffer) {
@@ -48,7 +49,7 @@ class KeptBytes {
 
   leaveOut(start: number, end: number): void {
     this.#keepUntil(start);
-    this.from = end;
+    this.#from = end;
   }
 
   text(): string {
@@ -57,15 +58,36 @@ class KeptBytes {
   }
 
   #keepUntil(end: number): void {
-    if (this.#length < this.from) this.#bytes.copyWithin(this.#length, this.from, end);
-    this.#length += end - this.from;
+    if (this.#length < this.#from) this.#bytes.copyWithin(this.#length, this.#from, end);
+    this.#length += end - this.#from;
   }
 }
 
-function isInMetadata(bytes: Buffer, from: number, at: number): boolean {
-  const before = bytes.subarray(from, at);
-  const metadata = before.lastIndexOf(METADATA);
-  return metadata !== -1 && before.indexOf(SPEC, metadata) === -1;
+/** Knows whether an index lies in metadata. It looks at each byte once, however many keys of the name there are. */
+class Place {
+  readonly #bytes: Buffer;
+  #seen = 0;
+  #isMetadata = false;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  /** Call with growing indexes of keys. */
+  isMetadataAt(at: number): boolean {
+    const unseen = this.#bytes.subarray(this.#seen, at);
+    const metadata = unseen.lastIndexOf(METADATA);
+    if (metadata !== -1) this.#isMetadata = true;
+    if (this.#isMetadata && unseen.indexOf(SPEC, Math.max(metadata, 0)) !== -1) this.#isMetadata = false;
+    this.#seen = at;
+    return this.#isMetadata;
+  }
+
+  /** Up to here is decided: an object has one such list in its metadata. */
+  leave(at: number): void {
+    this.#seen = at;
+    this.#isMetadata = false;
+  }
 }
 
 /** Index behind the bracket that closes the one at `from`; undefined when the document ends before. */
