@@ -58,8 +58,8 @@ export class BareChain {
   readonly #travellers = new Map<string, Traveller>();
   #count = 0;
   /**
-   * No such node: pods that are bound to it stay until they are deleted, which is at once. Each burst has another one:
-   * 40 s after kube-controller-manager missed a node it deletes all pods there (`podgc`).
+   * No such node: pods that are bound to it stay until they are deleted. Each burst has another one, since
+   * kube-controller-manager (`podgc`) deletes all pods of a node 40 s after it first finds the node missing.
    */
   #nodeName = PREFIX;
 

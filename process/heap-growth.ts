@@ -1,26 +1,36 @@
-// How much garbage a small heap may gather before all of it is collected. V8 chooses that by how fast a process
-// allocates. A controller allocates slowly, so its heap was collected at each 10 MiB of garbage, and the marking of all
-// that lives took a fifth of the CPU of a burst (docs/adr/0129-garbage-of-small-heaps.md).
+// How much garbage a small heap may accumulate before all of it is collected. V8 chooses that by how fast a process
+// allocates. A controller allocates slowly, so its heap was collected after every 10 MiB of garbage, and what lives was
+// marked nine times while a thousand pods were placed (docs/adr/0129-garbage-of-small-heaps.md).
 import { constants, PerformanceObserver, type NodeGCPerformanceDetail, type PerformanceEntry } from 'node:perf_hooks';
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 
-/** Garbage that may lie in a heap, in bytes, and for each target: its calls and watches leave some behind. */
-const GARBAGE = { bytes: 32 << 20, perTarget: 100 << 10 };
+/** Garbage that may lie in a heap: this part of its limit, and bytes for the calls and watches of each target. */
+const GARBAGE = { partOfLimit: 1 / 16, bytesPerTarget: 100 << 10 };
 /** By so many percent V8 lets the heap of a slow allocator grow; where that is more garbage, the choice is V8's. */
 const OWN_PERCENT = 30;
-/** A heap that has just started is no measure. */
-const MOST_PERCENT = 100;
+/** The most that V8 lets any heap grow. */
+const MOST_PERCENT = 300;
+
+/** What the growth of a heap depends on. */
+export interface HeapFigures {
+  readonly liveBytes: number;
+  /** The most that the heap may have. */
+  readonly limitBytes: number;
+  /** Number of targets that the process follows. */
+  readonly targets: number;
+}
 
 let targets: () => number = () => 0;
+let percentSet = 0;
 
 /** Tells how many targets the process follows. */
 export function allowGarbageOf(count: () => number): void {
   targets = count;
 }
 
-/** By how many percent a heap with so many live bytes may grow; 0 leaves it to V8. */
-export function growthPercent(liveBytes: number, targetCount = 0): number {
-  const garbage = GARBAGE.bytes + targetCount * GARBAGE.perTarget;
+/** By how many percent a heap may grow; 0 leaves it to V8. */
+export function growthPercent({ liveBytes, limitBytes, targets: count }: HeapFigures): number {
+  const garbage = limitBytes * GARBAGE.partOfLimit + count * GARBAGE.bytesPerTarget;
   const percent = Math.min(MOST_PERCENT, Math.round((garbage * 100) / liveBytes));
   return percent > OWN_PERCENT ? percent : 0;
 }
@@ -38,6 +48,11 @@ function isOfWholeHeap(entry: PerformanceEntry & { readonly detail?: NodeGCPerfo
   return entry.detail?.kind === constants.NODE_PERFORMANCE_GC_MAJOR;
 }
 
+/** V8 has set the next limit by then: what is set here applies from the following collection on. */
 function setGrowth(): void {
-  setFlagsFromString(`--heap-growing-percent=${growthPercent(getHeapStatistics().used_heap_size, targets())}`);
+  const { used_heap_size: liveBytes, heap_size_limit: limitBytes } = getHeapStatistics();
+  const percent = growthPercent({ liveBytes, limitBytes, targets: targets() });
+  if (percent === percentSet) return;
+  percentSet = percent;
+  setFlagsFromString(`--heap-growing-percent=${percent}`);
 }

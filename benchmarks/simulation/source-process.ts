@@ -12,7 +12,7 @@ import { readResidentMiB } from '../process-memory.ts';
 import { imageAllocator, preloading } from './image-allocator.ts';
 
 const COMMAND = fileURLToPath(new URL('../../cli/main.js', import.meta.url));
-/** As in the manifests (docs/adr/0043-heap-of-sandboxes.md). */
+/** As Node.js 24 chooses in our containers (docs/adr/0129-garbage-of-small-heaps.md). */
 const HEAP = ['--max-semi-space-size=16', '--max-old-space-size=512'];
 const COMPONENTS = 'scheduler,delegate-controller,virtual-node';
 

@@ -2,7 +2,7 @@
 // API servers print fields in their own order, and null for unset ones.
 import { hash } from 'node:crypto';
 
-/** From so many fields on, insertion is no longer the fastest sort. */
+/** Above so many fields insertion is no longer the fastest sort. */
 const MANY_FIELDS = 32;
 /** Names that JSON writes as they are, such as those of all fields of Kubernetes. */
 const PLAIN_NAME = /^[A-Za-z0-9]+$/;

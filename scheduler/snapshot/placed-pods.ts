@@ -107,11 +107,11 @@ export class PlacedPods {
 
 function classKeyOf({ namespace, labels, controllerUid = '', antiAffinity, terminating }: PlacedPod): string {
   const terms = antiAffinity === undefined ? '' : JSON.stringify(antiAffinity);
-  // a UID comes last: users write those of owners, and only this text may hold anything
+  // the UID comes last: users can write any text in owner references, and no other part can be forged
   return `${namespace} ${terminating} ${textOfLabels(labels)} ${terms} ${controllerUid}`;
 }
 
-/** Records of pods with equal labels have one object of them. */
+/** Records of pods with equal labels mostly have one object of them. */
 const labelTexts = new WeakMap<StringMap, string>();
 
 function textOfLabels(labels: StringMap): string {
