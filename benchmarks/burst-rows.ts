@@ -37,7 +37,7 @@ export interface Measured {
 /** Bursts of one size, measured in turns. */
 export type Bursts = Readonly<Record<'elected' | 'plain' | 'bare', readonly Measured[]>>;
 
-/** Minimum share of the bare chain's rate; our requests may cost API servers at most 1 / this of what the chain's do. */
+/** Minimum share of the bare chain's rate; our requests may cost API servers at most 1 / this of what its own do. */
 const OF_CHAIN = 0.85;
 const OUR_SOURCE = 'isthmus/source';
 const OURS = 'isthmus/';
