@@ -23,13 +23,21 @@ export class FairQueue<T> {
   dequeue(): T | undefined {
     for (const [group, line] of this.#lines) {
       const item = line.items[line.head];
+      line.items[line.head] = undefined;
       line.head += 1;
       this.#size -= 1;
-      this.#lines.delete(group);
-      if (line.head < line.items.length) this.#lines.set(group, compacted(line)); // back to the end of the round
+      this.#endTurn(group, line);
       return item;
     }
     return undefined;
+  }
+
+  /** The group goes to the end of the round, where there are others, or goes when it is empty. */
+  #endTurn(group: string, line: Line<T>): void {
+    const isEmpty = line.head === line.items.length;
+    if (!isEmpty && this.#lines.size === 1 && line.head < COMPACT_AT) return;
+    this.#lines.delete(group);
+    if (!isEmpty) this.#lines.set(group, compacted(line));
   }
 
   /** Drops all items. */
@@ -40,7 +48,8 @@ export class FairQueue<T> {
 }
 
 interface Line<T> {
-  readonly items: T[];
+  /** Those before `head` were taken and forgotten: one that waits behind a thousand must not keep them all. */
+  readonly items: (T | undefined)[];
   head: number;
 }
 

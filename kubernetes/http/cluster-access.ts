@@ -2,10 +2,11 @@
 // Rotated credentials make a new access; the old one finishes its calls and ends its watches, which resume on the new
 // one.
 import type { LookupFunction, Socket } from 'node:net';
-import { buildConnector, Pool, ProxyAgent, type Dispatcher } from 'undici';
+import { Pool, ProxyAgent, type buildConnector, type Dispatcher } from 'undici';
 import { CALLS_IN_FLIGHT } from './call-gate.ts';
-import { dialThroughGateway, type GatewayRoute, type GatewayTrafficClass } from '../connect/gateway-dialer.ts';
-import { guardedConnector, guardedLookup, refuseLiteral, type MayDial } from '../connect/guarded-dial.ts';
+import { dialThroughGateway, type GatewayTrafficClass } from '../connect/gateway-dialer.ts';
+import { guardedLookup, refuseLiteral, type MayDial } from '../connect/guarded-dial.ts';
+import { poolConnector } from '../connect/pool-connector.ts';
 import type { CallPath } from './pending-call.ts';
 import type { ClusterConnection } from '../credentials/kubeconfig.ts';
 import type { ResolvedCredentials } from '../credentials/resolved-credentials.ts';
@@ -58,6 +59,7 @@ const NOBODY: SessionListener = { roundTrip: () => undefined, turnedAway: () => 
  * are written.
  */
 const URGENT_CONNECTIONS = 72;
+const CALL_CONNECTIONS = CALLS_IN_FLIGHT + URGENT_CONNECTIONS;
 
 /** The watch was closed by this process because its credentials were replaced. */
 export class CredentialsChangedError extends Error {
@@ -71,7 +73,7 @@ export class CredentialsChangedError extends Error {
 /** Connections of one set of credentials. */
 export class ClusterAccess {
   /** Sends calls: over the session while they are few, else over connections of their own. */
-  readonly path: CallPath;
+  readonly path: CallPath & Pick<Dispatcher, 'close' | 'destroy'>;
   /** Value of the authorization header, if there is one. */
   readonly authorization: string | undefined;
   /** Base path of the API, without a trailing slash. */
@@ -89,7 +91,8 @@ export class ClusterAccess {
   readonly #tls: () => TlsOptions;
   readonly #timings: TransportTimings;
   readonly #listener: SessionListener;
-  readonly #calls: Dispatcher;
+  /** One for all pools: it remembers TLS sessions. */
+  readonly #connect: buildConnector.connector;
   #watches: Dispatcher | undefined;
   /** The last session; earlier ones are full, or have ended. */
   #session: Promise<OpenedSession> | undefined;
@@ -107,8 +110,12 @@ export class ClusterAccess {
     this.host = connection.server.host;
     this.basePath = connection.server.pathname.replace(/\/$/, '');
     this.authorization = authorizationOf(credentials);
-    this.#calls = this.#pool(CALLS_IN_FLIGHT + URGENT_CONNECTIONS);
-    this.path = this.#calls instanceof Pool ? new SessionCalls(this.#calls, () => this.#session) : this.#calls;
+    this.#connect = poolConnector(
+      { gateway: connection.gateway, mayDial: mayDialOf(connection) }, this.#tls, timings.connectTimeoutMs,
+    );
+    this.path = proxyOf(connection) === undefined
+      ? new SessionCalls(() => this.#directPool(CALL_CONNECTIONS), () => this.#session)
+      : this.#pool(CALL_CONNECTIONS);
   }
 
   /** The pool for watches where there is no HTTP/2. */
@@ -199,13 +206,13 @@ export class ClusterAccess {
   async #leave(): Promise<void> {
     await this.#session?.catch(() => undefined);
     for (const session of this.#sessions) session.leave();
-    await this.#calls.close().catch(() => undefined);
+    await this.path.close().catch(() => undefined);
   }
 
   /** Closes all connections at once. */
   async destroy(): Promise<void> {
     this.retired.abort(new Error('the transport was closed'));
-    await Promise.all([this.#calls.destroy(), this.#endWatches()]);
+    await Promise.all([this.path.destroy(), this.#endWatches()]);
   }
 
   async #endWatches(): Promise<void> {
@@ -215,50 +222,26 @@ export class ClusterAccess {
   }
 
   #pool(connections: number | null): Dispatcher {
-    const { callTimeoutMs, connectTimeoutMs } = this.#timings;
-    const options: Pool.Options =
-      { connections, keepAliveTimeout: 30_000, headersTimeout: callTimeoutMs, bodyTimeout: callTimeoutMs };
-    const { server, proxy, gateway, ...connection } = this.#connection;
-    const mayDial = mayDialOf(this.#connection);
-    if (proxy !== undefined && gateway === undefined) {
-      const requestTls = { ...plainTls(connection), ...this.#certificates, timeout: connectTimeoutMs };
-      return new ProxyAgent({ ...options, uri: proxy.href, requestTls });
-    }
-    const direct = builtOnce(() => buildConnector({ ...this.#tls(), timeout: connectTimeoutMs }));
-    if (gateway !== undefined) {
-      return new Pool(server.origin, { ...options, connect: gatewayConnector(gateway, direct, connectTimeoutMs) });
-    }
-    return new Pool(server.origin, {
-      ...options, connect: mayDial === undefined ? direct : guardedConnector(direct, mayDial),
-    });
+    const proxy = proxyOf(this.#connection);
+    if (proxy === undefined) return this.#directPool(connections);
+    const timeout = this.#timings.connectTimeoutMs;
+    const requestTls = { ...plainTls(this.#connection), ...this.#certificates, timeout };
+    return new ProxyAgent({ ...this.#poolOptions(connections), uri: proxy.href, requestTls });
+  }
+
+  #directPool(connections: number | null): Pool {
+    return new Pool(this.#connection.server.origin, { ...this.#poolOptions(connections), connect: this.#connect });
+  }
+
+  #poolOptions(connections: number | null): Pool.Options {
+    const { callTimeoutMs } = this.#timings;
+    return { connections, keepAliveTimeout: 30_000, headersTimeout: callTimeoutMs, bodyTimeout: callTimeoutMs };
   }
 }
 
-/** A connector that is built at its first use; what building throws is the error of the connection. */
-function builtOnce(build: () => buildConnector.connector): buildConnector.connector {
-  let built: buildConnector.connector | undefined;
-  return (options, callback) => {
-    try {
-      built ??= build();
-    } catch (error) {
-      return callback(error as Error, null);
-    }
-    built(options, callback);
-  };
-}
-
-/** TLS to the API server, inside a connection through the gateway. */
-function gatewayConnector(
-  gateway: GatewayRoute, secure: buildConnector.connector, timeoutMs: number,
-): buildConnector.connector {
-  const connect = async (options: buildConnector.Options, callback: buildConnector.Callback): Promise<void> => {
-    const dialled = await dialThroughGateway(gateway, timeoutMs).catch(
-      (error: unknown) => (error instanceof Error ? error : new Error(String(error))),
-    );
-    if (dialled instanceof Error) callback(dialled, null);
-    else secure({ ...options, httpSocket: dialled }, callback);
-  };
-  return (options, callback) => void connect(options, callback);
+/** The proxy that leads to the server; a gateway leads there by itself. */
+function proxyOf({ proxy, gateway }: ClusterConnection): URL | undefined {
+  return gateway === undefined ? proxy : undefined;
 }
 
 type Plain = Pick<ClusterConnection, 'insecure' | 'serverName'>;

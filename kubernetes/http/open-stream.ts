@@ -1,5 +1,5 @@
 // The response of a watch request: an open stream or an error.
-import { finished, type Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { forwardAbort, onAbort } from '../flow/abort.ts';
 import { DeadlineError } from '../flow/api-error.ts';
@@ -47,7 +47,7 @@ export async function openStream(
       ? await openGuarded(session.session.request(toStreamHeaders(request)), opening, timings.guardedSilenceMs)
       : await openPlain(access.watches, request, opening.signal, timings);
     // From here on the same signals end the body, until it ends by itself.
-    finished(opened.body, { writable: false }, forget);
+    opened.body.once('close', forget);
     return opened;
   } catch (error) {
     forget();

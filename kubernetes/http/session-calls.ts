@@ -16,27 +16,58 @@ type Outcome = 'ended' | 'refused';
 
 /** Sends each call over the session or the pool. */
 export class SessionCalls implements CallPath {
-  readonly #pool: Pool;
+  readonly #makePool: () => Pool;
+  #pool: Pool | undefined;
   readonly #session: () => Promise<OpenedSession> | undefined;
   #inFlight = 0;
   /** Connections of the pool; its own count looks at all of them. */
   #connected = 0;
 
-  /** `session` gives the last session, which may still be opening; undefined when none was asked for. */
-  constructor(pool: Pool, session: () => Promise<OpenedSession> | undefined) {
-    [this.#pool, this.#session] = [pool, session];
-    pool.on('connect', () => (this.#connected += 1));
-    pool.on('disconnect', () => (this.#connected -= 1));
+  /**
+   * `makePool` is called once, when there is a call for the pool: its queue takes 20 kB. `session` gives the last
+   * session, which may still be opening; undefined when none was asked for.
+   */
+  constructor(makePool: () => Pool, session: () => Promise<OpenedSession> | undefined) {
+    [this.#makePool, this.#session] = [makePool, session];
   }
 
   dispatch(request: CallRequest, handler: CallHandler): void {
     const opening = this.#session();
     if (opening === undefined || this.#inFlight >= MOST_CALLS || this.#connected > 0) {
-      this.#pool.dispatch(request, handler);
+      this.#openPool().dispatch(request, handler);
       return;
     }
     this.#inFlight += 1;
     void this.#send(opening, request, handler).finally(() => (this.#inFlight -= 1));
+  }
+
+  /** The pool ends with its last call in flight; calls after that fail. */
+  close(): Promise<void> {
+    return this.#openPool().close();
+  }
+
+  /** Ends the pool and its calls at once; calls after that fail. */
+  destroy(): Promise<void> {
+    return this.#openPool().destroy();
+  }
+
+  #openPool(): Pool {
+    if (this.#pool !== undefined) return this.#pool;
+    const pool = this.#makePool();
+    this.#pool = pool;
+    pool.on('connect', () => (this.#connected += 1));
+    pool.on('disconnect', () => {
+      this.#connected -= 1;
+      if (this.#connected === 0 && pool.stats.size === 0) this.#dropPool();
+    });
+    return pool;
+  }
+
+  /** An idle target needs none: the next call for it makes another. */
+  #dropPool(): void {
+    const pool = this.#pool;
+    this.#pool = undefined;
+    void pool?.close().catch(() => undefined);
   }
 
   /** What the session cannot have is left to the pool, which finds out whether the server is there. */
@@ -45,7 +76,7 @@ export class SessionCalls implements CallPath {
     const outcome = opened?.kind === 'h2' && opened.session.reserve()
       ? await sendOver(opened.session, request, handler)
       : 'refused';
-    if (outcome === 'refused') this.#pool.dispatch(request, handler);
+    if (outcome === 'refused') this.#openPool().dispatch(request, handler);
   }
 }
 

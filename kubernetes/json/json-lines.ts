@@ -29,7 +29,7 @@ export class JsonLines {
    * @throws SyntaxError when a complete line is malformed, LimitError when a line is too long.
    */
   *push(chunk: Uint8Array): Generator {
-    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+    const bytes = Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
     let start = 0;
     for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE, start)) {
       const from = start;

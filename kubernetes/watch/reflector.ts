@@ -12,9 +12,10 @@ import { backoffDelay, delayUnless } from '../flow/backoff.ts';
 import { CredentialsChangedError } from '../http/cluster-access.ts';
 import { pathOf, selectors, type ClusterClient, type ListPage, type Selection } from '../client/cluster-client.ts';
 import { checkValues, LimitError } from '../connect/connection-limits.ts';
-import { JsonLines, type ReadDocument } from '../json/json-lines.ts';
+import type { ReadDocument } from '../json/json-lines.ts';
 import type { WatchStream } from '../http/open-stream.ts';
 import { continueTokenOf, readersOf, type CollectionReaders } from '../json/watched-fields.ts';
+import { readEvents, type EventStream } from './event-reader.ts';
 import type { WatchDemand } from './watch-demand.ts';
 import { deliver, InitialList, type ReflectorSink, type WatchEvent } from './watch-events.ts';
 
@@ -46,8 +47,6 @@ const RETRY = { firstMs: 200, maxMs: 5_000 };
 const PASSING_REFUSALS = 6;
 /** A watch that was open for this long was healthy: the next error counts as a first failure (in ms). */
 const STABLE_MS = 1_000;
-/** Time in ms for which events are read before yielding to the event loop. */
-const TIME_SLICE_MS = 5;
 /** Watch timeout in seconds, after which the server ends it; with jitter, so that not all end at once. */
 const WATCH_SECONDS = { least: 300, spread: 300 };
 
@@ -139,8 +138,8 @@ async function watchFrom<T extends KubernetesObject>(
   progress.version ??= await listPages(source, sink, signal);
   const { body, silenceMs } = await openWatch(source, { resourceVersion: progress.version }, signal);
   opened(source, sink, progress);
-  await readEvents<T>({ body, silenceMs, ...linesOf(source) }, (event) => {
-    progress.version = deliver(event, progress.version ?? '', sink);
+  await readEvents({ body, silenceMs, ...linesOf(source) }, (event) => {
+    progress.version = deliver(event as WatchEvent<T>, progress.version ?? '', sink);
   });
 }
 
@@ -159,7 +158,8 @@ async function listThenWatch<T extends KubernetesObject>(
   }
   sink.listing();
   const initial = new InitialList<T>(sink);
-  await readEvents<T>({ ...stream, ...linesOf(source) }, (event) => {
+  await readEvents({ ...stream, ...linesOf(source) }, (line) => {
+    const event = line as WatchEvent<T>;
     if (progress.version !== undefined) {
       progress.version = deliver(event, progress.version, sink);
       return;
@@ -231,14 +231,10 @@ function openWatch<T extends KubernetesObject>(
   );
 }
 
-interface LineReading {
-  readonly read: ReadDocument;
-  /** The usual limit when undefined. */
-  readonly maxLineBytes: number | undefined;
-}
-
 /** Reads watch events, under the limits of the server if it has any. */
-function linesOf<T extends KubernetesObject>({ client, read: { event } }: OpenedSource<T>): LineReading {
+function linesOf<T extends KubernetesObject>(
+  { client, read: { event } }: OpenedSource<T>,
+): Pick<EventStream, 'read' | 'maxLineBytes'> {
   const { limits } = client.transport;
   if (limits === undefined) return { read: event, maxLineBytes: undefined };
   const read: ReadDocument = (bytes, start, end) => {
@@ -246,43 +242,4 @@ function linesOf<T extends KubernetesObject>({ client, read: { event } }: Opened
     return event(bytes, start, end);
   };
   return { read, maxLineBytes: limits.maxLineBytes };
-}
-
-/** Delivers events until the stream ends, and yields to the event loop every {@link TIME_SLICE_MS}. */
-async function readEvents<T extends KubernetesObject>(
-  { body, silenceMs, read, maxLineBytes }: WatchStream & LineReading, take: (event: WatchEvent<T>) => void,
-): Promise<void> {
-  const watchdog = setTimeout(() => body.destroy(new Error('the watch was silent for too long')), silenceMs);
-  const lines = new JsonLines(read, maxLineBytes);
-  const chunks = (body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
-  try {
-    const turn: Turn = { began: performance.now() };
-    while (await readChunk(chunks, lines, (event) => take(event as WatchEvent<T>), turn)) watchdog.refresh();
-  } finally {
-    clearTimeout(watchdog);
-    body.destroy();
-  }
-}
-
-/** When the event loop had its last turn (monotonic clock, ms). */
-interface Turn {
-  began: number;
-}
-
-/**
- * Reads the events of the next chunk. Returns false at the end. The chunk is a variable of this call alone: one of a
- * loop would be kept until the next chunk arrives, and a list's last one may have a megabyte.
- */
-async function readChunk(
-  chunks: AsyncIterator<Uint8Array>, lines: JsonLines, take: (event: unknown) => void, turn: Turn,
-): Promise<boolean> {
-  const { done, value } = await chunks.next();
-  if (done === true) return false;
-  for (const event of lines.push(value)) {
-    take(event);
-    if (performance.now() - turn.began < TIME_SLICE_MS) continue;
-    await nextTurn();
-    turn.began = performance.now();
-  }
-  return true;
 }

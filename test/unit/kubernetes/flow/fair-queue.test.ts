@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { describe, it } from 'node:test';
+import { collectGarbage } from '../../../support/collect-garbage.ts';
 import { FairQueue, namespaceOf } from '../../../../kubernetes/flow/fair-queue.ts';
 
 /** Everything in the order in which it is dequeued. */
@@ -27,6 +28,19 @@ describe('a fair queue', () => {
     for (let index = 0; index < 10_000; index += 1) queue.enqueue('burst', 'noisy');
     queue.enqueue('mine', 'quiet');
     assert.deepEqual([queue.dequeue(), queue.dequeue()], ['burst', 'mine']);
+  });
+
+  it('keeps nothing of what was taken, while others of its group wait', async () => {
+    const queue = new FairQueue<object>();
+    const put = (id: number): WeakRef<object> => {
+      const item = { id };
+      queue.enqueue(item, 'a');
+      return new WeakRef(item);
+    };
+    const [first, second, third] = [1, 2, 3].map(put);
+    for (let taken = 0; taken < 2; taken += 1) queue.dequeue();
+    await collectGarbage();
+    assert.deepEqual([first, second, third].map((item) => item?.deref()), [undefined, undefined, { id: 3 }]);
   });
 
   const items = fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c', 'd'), fc.nat()), { maxLength: 200 })

@@ -9,7 +9,7 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 import { text } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
 import { after, afterEach, before, beforeEach, describe, it, type TestContext } from 'node:test';
-import type { Pool } from 'undici';
+import { Pool } from 'undici';
 import { DeadlineError } from '../../../../kubernetes/flow/api-error.ts';
 import { ClusterAccess, TRANSPORT_TIMINGS } from '../../../../kubernetes/http/cluster-access.ts';
 import {
@@ -330,6 +330,20 @@ describe('SessionCalls', () => {
   });
 });
 
+class ScriptedPool extends EventEmitter {
+  readonly stats = { size: 0 };
+  isClosed = false;
+
+  dispatch(): boolean {
+    return true;
+  }
+
+  close(): Promise<void> {
+    this.isClosed = true;
+    return Promise.resolve();
+  }
+}
+
 describe('a stream of a session', () => {
   /** A pool, a session and its stream, each of which does what the test says. */
   function scripted(open: (stream: EventEmitter) => ClientHttp2Stream): { path: SessionCalls; poolCalls: string[] } {
@@ -345,11 +359,51 @@ describe('a stream of a session', () => {
       isLive: () => Promise.resolve(true), request: () => open(new EventEmitter()),
     };
     const opened = { kind: 'h2', session: session as unknown as WatchSession } as const;
-    return { path: new SessionCalls(pool as unknown as Pool, () => Promise.resolve(opened)), poolCalls };
+    return { path: new SessionCalls(() => pool as unknown as Pool, () => Promise.resolve(opened)), poolCalls };
   }
   const REQUEST: CallRequest = { origin: 'https://server', method: 'POST', path: '/', reset: false, headers: {} };
   const failureOf = (path: SessionCalls): Promise<unknown> =>
     sendCall(path, REQUEST, BOUNDS, undefined).then(() => 'answered', (error: unknown) => error);
+
+  it('that takes the call leaves the pool unmade; closed, it is made so that it refuses calls', async () => {
+    let made = 0;
+    const pool = new Pool('http://127.0.0.1:1');
+    const reserve = (): boolean => false;
+    const opened = Promise.resolve({ kind: 'h2', session: { reserve } as unknown as WatchSession } as const);
+    const path = new SessionCalls(() => {
+      made += 1;
+      return pool;
+    }, () => opened);
+    assert.equal(made, 0);
+    await path.close();
+    assert.ok(await failureOf(path) instanceof UnsentError);
+    await path.destroy().catch(() => undefined);
+    assert.equal(made, 1);
+  });
+
+  it('has a pool only while that has connections or calls', async () => {
+    const pools: ScriptedPool[] = [];
+    const path = new SessionCalls(() => {
+      const pool = new ScriptedPool();
+      pools.push(pool);
+      return pool as unknown as Pool;
+    }, () => undefined);
+    const call = (): void => path.dispatch(REQUEST, {} as CallHandler);
+    const states = (): boolean[] => pools.map(({ isClosed }) => isClosed);
+    call();
+    const [first] = pools as [ScriptedPool];
+    for (const event of ['connect', 'connect', 'disconnect']) first.emit(event);
+    assert.deepEqual(states(), [false], 'a connection is left');
+    first.stats.size = 1;
+    first.emit('disconnect');
+    assert.deepEqual(states(), [false], 'a call waits for another connection');
+    first.stats.size = 0;
+    for (const event of ['connect', 'disconnect']) first.emit(event);
+    call();
+    assert.deepEqual(states(), [true, false]);
+    await path.close();
+    assert.deepEqual(states(), [true, true]);
+  });
 
   it('that cannot be opened leaves the call to the pool, unsent', async () => {
     const { path, poolCalls } = scripted(() => {

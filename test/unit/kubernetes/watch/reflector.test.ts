@@ -2,8 +2,6 @@ import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import type { KubernetesObject } from '../../../../api/objects/core.ts';
 import { PODS } from '../../../../api/resource-types.ts';
 import { isExpired, UnreachableError } from '../../../../kubernetes/flow/api-error.ts';
@@ -12,6 +10,7 @@ import { ClusterClient } from '../../../../kubernetes/client/cluster-client.ts';
 import { reflect } from '../../../../kubernetes/watch/reflector.ts';
 import type { ReflectorSink } from '../../../../kubernetes/watch/watch-events.ts';
 import { Transport } from '../../../../kubernetes/http/transport.ts';
+import { collectGarbage } from '../../../support/collect-garbage.ts';
 import { ScriptedApiServer, SILENT, skipBackoff, status, type Exchange } from '../../../support/scripted-api-server.ts';
 
 function pod(name: string, resourceVersion: string): KubernetesObject {
@@ -79,11 +78,6 @@ function pushed(body: Readable, text: string): object {
   const chunk = new Uint8Array(Buffer.from(text));
   body.push(chunk);
   return chunk.buffer;
-}
-
-function collectGarbage(): void {
-  setFlagsFromString('--expose-gc');
-  (runInNewContext('gc') as () => void)();
 }
 
 async function times(count: number, again: () => Promise<void>): Promise<void> {
@@ -166,7 +160,7 @@ describe('reflect', () => {
     const chunk = new WeakRef(pushed(body, `${JSON.stringify({ type: 'ADDED', object: pod('x', '11') })}\n`));
     await sink.until('changed x 11');
     await times(3, () => nextTurn());
-    collectGarbage();
+    await collectGarbage();
     assert.equal(chunk.deref(), undefined, 'the last part of a long list would be kept until the next event');
     stop.abort();
     body.destroy();
