@@ -118,15 +118,15 @@ function planDelegateGone(proxy: ProxyPod, chaperon: Chaperon | undefined): Feed
 }
 
 /**
- * It was bound in time, but the target did not get the confirmation: the target recreates the delegate. Whenever this
- * arrives it does no harm: the chaperon is of this proxy alone, and bound, so nothing it takes off is due any more.
+ * It was bound in time, but the target did not get the confirmation: the target recreates the delegate. With the version
+ * that was seen, since a mark that the target has made since then says something new.
  */
-function planRevival({ namespace, name }: Chaperon): Plan {
+function planRevival({ namespace, name, resourceVersion }: Chaperon): Plan {
   const annotations =
     { [CONFIRM_BEFORE_ANNOTATION]: null, [EXPIRED_AT_ANNOTATION]: null, [POD_MISSING_SINCE_ANNOTATION]: null };
   return [{
     kind: 'patch', type: POD_CHAPERONS, at: { namespace, name }, patchType: 'merge',
-    patch: { metadata: { annotations } },
+    patch: { metadata: { resourceVersion, annotations } },
   }];
 }
 

@@ -1,11 +1,15 @@
 // Latency of API calls by verb, resource and code. Label values come from our code and from HTTP, never from objects.
 import { observeApiCall } from '../../process/metrics.ts';
-import type { Answer } from './api-answer.ts';
 
 /** RBAC verb and `resource` with its subresource, as in `pods/status`. */
 export interface CallKind {
   readonly verb: string;
   readonly resource: string;
+}
+
+interface CallOnWire {
+  readonly method: string;
+  readonly path: string;
 }
 
 const VERBS: Readonly<Record<string, string>> = { POST: 'create', PUT: 'update', PATCH: 'patch', DELETE: 'delete' };
@@ -21,17 +25,7 @@ export function kindOfCall(method: string, path: string): CallKind {
   };
 }
 
-/** Passes the response on and records its latency; a call without a response has the code `none`. */
-export async function measured(
-  call: { readonly method: string; readonly path: string }, send: () => Promise<Answer>,
-): Promise<Answer> {
-  const began = performance.now();
-  let code = 'none';
-  try {
-    const answer = await send();
-    code = String(answer.status);
-    return answer;
-  } finally {
-    observeApiCall({ ...kindOfCall(call.method, call.path), code }, performance.now() - began);
-  }
+/** Records the latency of a call in ms; one without a response has the code `none`. */
+export function observeCall({ method, path }: CallOnWire, status: number | undefined, ms: number): void {
+  observeApiCall({ ...kindOfCall(method, path), code: status === undefined ? 'none' : String(status) }, ms);
 }

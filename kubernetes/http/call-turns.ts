@@ -16,26 +16,31 @@ export class CallTurns {
   readonly #gate = new CallGate();
 
   /**
-   * Resolves when the call may be sent; its slot must be returned.
+   * Undefined when the call may be sent at once, else a promise that resolves when it may; its slot must be returned.
    * @throws ApiError 429 when Retry-After is longer than `timeoutMs` or no slot became free in time; UnsentError when
    * the call's own bounds ended it; the signal's reason when aborted.
    */
-  async take({ path, connectTimeout }: WaitingCall, timeoutMs: number, signal: AbortSignal): Promise<void> {
-    if (connectTimeout === undefined) return this.#take(path, timeoutMs, signal);
+  take({ path, connectTimeout }: WaitingCall, timeoutMs: number, signal: AbortSignal): Promise<void> | undefined {
+    if (connectTimeout !== undefined) return this.#takeBefore(connectTimeout, path, timeoutMs, signal);
+    const admitted = this.limiter.admit(timeoutMs, signal);
+    const group = namespaceOfPath(path);
+    return admitted === undefined
+      ? this.#gate.enter(group, signal)
+      : admitted.then(() => this.#gate.enter(group, signal));
+  }
+
+  async #takeBefore(
+    connectTimeout: ConnectTimeout, path: string, timeoutMs: number, signal: AbortSignal,
+  ): Promise<void> {
     const either = new AbortController();
     const forget = forwardAbort([signal, connectTimeout.signal], either);
     try {
-      await this.#take(path, timeoutMs, either.signal);
+      await this.take({ path }, timeoutMs, either.signal);
     } catch (error) {
       throw error === connectTimeout.signal.reason ? new UnsentError(error) : error;
     } finally {
       forget();
     }
-  }
-
-  async #take(path: string, timeoutMs: number, signal: AbortSignal): Promise<void> {
-    await this.limiter.admit(timeoutMs, signal);
-    await this.#gate.enter(namespaceOfPath(path), signal);
   }
 
   /** The call has ended. */

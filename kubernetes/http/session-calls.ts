@@ -6,8 +6,11 @@ import { toStreamHeaders } from './call-request.ts';
 import { BrokenStreamError, type CallHandler, type CallPath, type CallRequest } from './pending-call.ts';
 import type { OpenedSession, WatchSession } from './watch-session.ts';
 
-/** Calls in flight on the session; with more the pool opens connections, which take all calls while they live. */
-const MOST_CALLS = 4;
+/**
+ * Calls in flight on the session; with more the pool opens connections, which take all calls while they live. A source
+ * that starts has five to each target.
+ */
+const MOST_CALLS = 8;
 /** Longest wait for a ping in ms: its answer may come behind much watch data, and a new connection has none. */
 const PING_MS = 500;
 

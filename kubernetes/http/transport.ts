@@ -4,7 +4,7 @@
 import { readErrorBody, toApiError, type Answer } from './api-answer.ts';
 import { ApiError, UnreachableError } from '../flow/api-error.ts';
 import { CacheBudget } from '../flow/cache-budget.ts';
-import { measured } from './call-metrics.ts';
+import { observeCall } from './call-metrics.ts';
 import { toRequest, type RequestBase } from './call-request.ts';
 import { CallTurns } from './call-turns.ts';
 import { ClusterAccess, CredentialsChangedError, TRANSPORT_TIMINGS, type TransportTimings } from './cluster-access.ts';
@@ -159,7 +159,8 @@ export class Transport {
   }
 
   async #answerInTurn(call: Call, signal: AbortSignal): Promise<Answer> {
-    await this.#turns.take(call, this.#timings.callTimeoutMs, signal);
+    const turn = this.#turns.take(call, this.#timings.callTimeoutMs, signal);
+    if (turn !== undefined) await turn;
     try {
       return await this.#answerNow(call, signal);
     } finally {
@@ -169,19 +170,20 @@ export class Transport {
 
   async #answerNow(call: Call, signal: AbortSignal): Promise<Answer> {
     const deadline = performance.now() + (call.timeoutMs ?? this.#timings.callTimeoutMs);
-    const answer = await this.#sendOnce(call, deadline, signal).catch((error: unknown) => {
-      if (call.method === 'GET' && isBrokenConnection(error) && !this.#closed) {
-        return this.#sendOnce(call, deadline, signal);
-      }
-      throw error;
-    });
+    let answer: Answer;
+    try {
+      answer = await this.#sendOnce(call, deadline, signal);
+    } catch (error) {
+      if (call.method !== 'GET' || !isBrokenConnection(error) || this.#closed) throw error;
+      answer = await this.#sendOnce(call, deadline, signal);
+    }
     // An unauthenticated call was not processed: any call may be repeated.
     if (answer.status !== 401 || !(await this.credentials.renew())) return answer;
     return this.#sendOnce(call, deadline, signal);
   }
 
   async #sendOnce(call: Call, deadline: number, signal: AbortSignal): Promise<Answer> {
-    const access = await this.access().catch((error: unknown) => {
+    const access = this.#currentAccess ?? await this.access().catch((error: unknown) => {
       throw new UnsentError(error);
     });
     signal.throwIfAborted();
@@ -190,8 +192,12 @@ export class Transport {
     const timeoutMs = Math.max(1, Math.round(deadline - sentAt));
     const { fence, connectTimeout } = call;
     const bounds = { maxBytes: this.#maxAnswerBytes, timeoutMs, fence, connectTimeout };
-    const request = toRequest(this.#base(access), call);
-    const answer = await measured(call, () => sendCall(access.path, request, bounds, signal));
+    let answer: Answer | undefined;
+    try {
+      answer = await sendCall(access.path, toRequest(this.#base(access), call), bounds, signal);
+    } finally {
+      observeCall(call, answer?.status, performance.now() - sentAt);
+    }
     this.clock.observe(answer.date, sentAt, performance.now());
     this.activity.noteAnswer();
     return answer;
@@ -218,11 +224,17 @@ export class Transport {
 
   /** The access with current credentials. */
   async access(): Promise<ClusterAccess> {
-    if (this.#access !== undefined && !this.credentials.isDue) return this.#access;
+    const current = this.#currentAccess;
+    if (current !== undefined) return current;
     this.#opening ??= this.#renewAccess().finally(() => {
       this.#opening = undefined;
     });
     return this.#opening;
+  }
+
+  /** Undefined while there is none, and when its credentials have to be looked at. */
+  get #currentAccess(): ClusterAccess | undefined {
+    return this.credentials.isDue ? undefined : this.#access;
   }
 
   async #renewAccess(): Promise<ClusterAccess> {

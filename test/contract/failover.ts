@@ -10,6 +10,7 @@ import { ELECT_ANNOTATION, FENCED_AT_ANNOTATION, PARENT_UID_LABEL, TARGET_ANNOTA
 import type { PlacementPolicy } from '../../api/kinds/placement-policy.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { PLACEMENT_POLICIES, PODS, SOURCE_LEASES } from '../../api/resource-types.ts';
+import { isCandidateLease } from '../../model/delegate/confirmation.ts';
 import { auditedLives, type AuditedLives, type Life } from '../support/audited-lives.ts';
 import { eventually } from '../support/eventually.ts';
 import { inNamespace, isRunning, type IsthmusWorld, type WorldCluster } from '../support/isthmus-world.ts';
@@ -102,7 +103,10 @@ export function failoverContract({ world, namespace }: FailoverSetting): void {
         const bare = here(source.pods.objects).find(({ metadata }) => metadata.name === 'bare');
         assert.deepEqual([bare?.metadata.uid, bare?.status?.phase], [uidOf('bare'), 'Running']);
         assertInvariants(world(), { since, outages: [{ from: lostAt, until: performance.now() }] });
-        await leases.until('no lease is held where no pod needs one', (all) => all.length === 0, LONG_MS);
+        await leases.until(
+          'no lease is held where no pod needs one', (all) => all.every(({ metadata }) => isCandidateLease(metadata)),
+          LONG_MS,
+        );
       } finally {
         const gone = (type: ResourceType, name: string) =>
           source.client.delete(type, { namespace, name }, { propagation: 'Background' }).catch(() => undefined);

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { exploreAll, walk } from '../model/explore.ts';
 import { MUTANTS, preconditionMutants } from '../model/mutants.ts';
 import { PLANS } from '../model/processes.ts';
-import { boundedScenario, QUICK, walkScenario } from '../model/scenarios.ts';
+import { BOUNDED, boundedScenario, QUICK, walkScenario } from '../model/scenarios.ts';
 
 /** As many as take about a second; `npm run soak -- model` takes thousands. */
 const SEEDS = 60;
@@ -23,7 +23,7 @@ describe('the plans of scheduler and delegate controller together', () => {
     }
   });
 
-  for (const [name, scenario] of Object.entries(QUICK)) {
+  for (const [name, scenario] of [...Object.entries(QUICK), ...Object.entries(BOUNDED).slice(0, 1)]) {
     it(`hold every invariant in every interleaving: ${name}`, () => {
       const { breach, states, trace } = exploreAll(scenario, PLANS);
       assert.equal(breach, undefined, trace.join('\n'));
@@ -85,4 +85,10 @@ describe('the model finds out plans that forget', () => {
       assert.ok(seeds.some((one) => walk(one, boundedScenario(one), all[what]!).breach !== undefined));
     });
   }
+
+  it('planFeedback: the resourceVersion in a patch of annotations of PodChaperon', () => {
+    const plans = all['planFeedback: the resourceVersion in a patch of annotations of PodChaperon']!;
+    const breaches = Object.values(BOUNDED).map((scenario) => exploreAll(scenario, plans, 30_000).breach);
+    assert.deepEqual(new Set(breaches), new Set(['an object is written for ever']));
+  });
 });

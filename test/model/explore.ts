@@ -22,6 +22,9 @@ export interface Finding {
 /** A run of progress alone that is longer than this goes in circles. */
 const MAX_PROGRESS = 2_000;
 
+/** Writes to one collection; the small scenarios need fewer than ten. */
+const MAX_WRITES = 60;
+
 /** Looks at every state that can be reached, depth first; stops at the first breach or after `maxStates`. */
 export function exploreAll(scenario: Scenario, plans: Plans, maxStates = Infinity): Finding {
   const first = newWorld(scenario);
@@ -40,12 +43,18 @@ export function exploreAll(scenario: Scenario, plans: Plans, maxStates = Infinit
       const nextId = digest(JSON.stringify(next));
       if (seen.has(nextId)) continue;
       seen.set(nextId, { from: id, name });
-      const found = next.breach ?? breachIn(next);
+      const found = next.breach ?? breachIn(next) ?? endlessIn(next);
       if (found !== undefined) return { states: seen.size, breach: found, trace: traceTo(seen, nextId) };
       stack.push({ world: next, id: nextId });
     }
   }
   return { states: seen.size, trace: [] };
+}
+
+/** No order of what happens may let two controllers undo one another's writes for ever. */
+function endlessIn({ proxies, targets }: World): string | undefined {
+  const collections = [proxies, ...targets.flatMap(({ chaperons, pods }) => [chaperons, pods])];
+  return collections.some(({ version }) => version > MAX_WRITES) ? 'an object is written for ever' : undefined;
 }
 
 function digest(text: string): string {

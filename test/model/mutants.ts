@@ -4,9 +4,9 @@ import type { Pod } from '../../api/objects/core.ts';
 import { FENCED_AT_ANNOTATION } from '../../api/objects/keys.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import type { Command, Plan } from '../../model/objects/plan.ts';
-import { walk } from './explore.ts';
+import { exploreAll, walk } from './explore.ts';
 import { PLANS, type Plans } from './processes.ts';
-import { boundedScenario, departureScenario, walkScenario } from './scenarios.ts';
+import { BOUNDED, boundedScenario, departureScenario, walkScenario } from './scenarios.ts';
 
 /** A plan among those under test, by name. */
 type PlanName = keyof Omit<Plans, 'chaperonFinalizers' | 'hasStoppedAll' | 'hasExpired' | 'hasSurelyStopped'>;
@@ -21,6 +21,8 @@ interface Check {
 
 /** How many walks show which preconditions there are; each sort of writes is common. */
 const SEEDS_TO_SEE_ALL = 400;
+/** A delegate that its target stopped and that is confirmed all the same is rare in walks. */
+const STATES_TO_SEE_MORE = 2_000;
 
 /**
  * One mutant for each precondition that any plan is seen to send, so that a new one needs no entry here: the name says
@@ -45,6 +47,7 @@ function checksInUse(seeds: number): ReadonlyMap<string, Check> {
     walk(seed, departureScenario(seed), watched);
     walk(seed, boundedScenario(seed), watched);
   }
+  for (const scenario of Object.values(BOUNDED)) exploreAll(scenario, watched, STATES_TO_SEE_MORE);
   return checks;
 }
 

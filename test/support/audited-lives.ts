@@ -9,7 +9,10 @@ export interface AuditedTarget {
   readonly counts: (key: string) => boolean;
 }
 
-/** One pod, from the answer to its create until the last write that still found it began; in ms since the epoch. */
+/**
+ * One pod, from the answer to its create until the last write that still found it began; in ms since the epoch. An audit
+ * log does not tell the name that an API server makes of `generateName`: such a pod has been there since its first write.
+ */
 export interface Life {
   readonly cluster: string;
   readonly from: number;
@@ -60,9 +63,11 @@ function livesOf({ cluster, log, counts }: AuditedTarget): AuditedLives {
     if (!counts(key)) continue;
     const known = lives.get(key) ?? [];
     const isMade = verb === 'create' && objectRef?.subresource === undefined;
-    if (isMade) lives.set(key, [...known, { cluster, from: Date.parse(stageTimestamp), until: 0 }]);
     const last = known.at(-1);
-    if (!isMade && last !== undefined) last.until = Math.max(last.until, Date.parse(requestReceivedTimestamp));
+    const until = Date.parse(requestReceivedTimestamp);
+    if (isMade || last === undefined) {
+      lives.set(key, [...known, { cluster, from: Date.parse(stageTimestamp), until: isMade ? 0 : until }]);
+    } else last.until = Math.max(last.until, until);
   }
   return lives;
 }

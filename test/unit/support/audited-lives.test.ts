@@ -40,6 +40,15 @@ describe('delegates of one proxy by audit logs', () => {
     assert.deepEqual(doubles(alone, ['{"resource":"pods"', line('create', 2_000)]), [], 'a line that was cut');
   });
 
+  it('are there from their first write on where the log does not tell the name with which they were made', () => {
+    const unnamed = [line('patch', 500, { subresource: 'status' }), line('delete', 900)];
+    assert.deepEqual(
+      doubles([line('create', 0), line('delete', 1_000)], unnamed),
+      ['team-a/web was in a and in b for 390 ms at least'],
+    );
+    assert.deepEqual(doubles([line('create', 0), line('delete', 500)], unnamed), []);
+  });
+
   it('are lives of their own when one is made again', () => {
     const again = [line('create', 0), line('delete', 100), line('create', 5_000), line('delete', 6_000)];
     assert.deepEqual(doubles(again, [line('create', 1_000), line('delete', 2_000)]), []);

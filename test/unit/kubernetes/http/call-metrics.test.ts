@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { kindOfCall, measured } from '../../../../kubernetes/http/call-metrics.ts';
+import { kindOfCall, observeCall } from '../../../../kubernetes/http/call-metrics.ts';
 import { METRICS } from '../../../../process/metrics.ts';
 
 describe('kindOfCall', () => {
@@ -28,24 +28,17 @@ describe('kindOfCall', () => {
   }
 });
 
-describe('measured', () => {
-  const count = async (labels: string) => new RegExp(
-    `_count{${labels}} (\\d+)`,
-  ).exec(await METRICS.getSingleMetricAsString('isthmus_api_request_duration_seconds'))?.[1];
-
-  it('hands the answer on and counts it by its code', async () => {
-    const answer = { status: 409, retryAfter: undefined, body: Buffer.alloc(0) };
-    assert.equal(
-      await measured({ method: 'PATCH', path: '/api/v1/namespaces/a/measured/x' }, () => Promise.resolve(answer)),
-      answer,
-    );
-    assert.equal(await count('verb="patch",resource="measured",code="409"'), '1');
-  });
-
-  it('counts what had no answer, and throws what it threw', async () => {
-    await assert.rejects(
-      measured({ method: 'GET', path: '/api/v1/measured' }, () => Promise.reject(new Error('reset'))), /reset/,
-    );
-    assert.equal(await count('verb="list",resource="measured",code="none"'), '1');
-  });
+describe('observeCall', () => {
+  const rows: readonly [string, string, number | undefined, string][] = [
+    ['PATCH', '/api/v1/namespaces/a/measured/x', 409, 'verb="patch",resource="measured",code="409"'],
+    ['GET', '/api/v1/measured', undefined, 'verb="list",resource="measured",code="none"'],
+  ];
+  for (const [method, path, status, labels] of rows) {
+    it(`counts ${method} with ${status ?? 'no answer'} by its code`, async () => {
+      observeCall({ method, path }, status, 12);
+      const printed = await METRICS.getSingleMetricAsString('isthmus_api_request_duration_seconds');
+      assert.match(printed, new RegExp(`_count{${labels}} 1\\b`));
+      assert.match(printed, new RegExp(`_sum{${labels}} 0\\.012\\b`));
+    });
+  }
 });

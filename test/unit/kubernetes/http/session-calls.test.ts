@@ -154,17 +154,19 @@ describe('SessionCalls', () => {
     assert.equal(seen[0]?.over, 'http/1.1');
   });
 
-  it('leaves calls to the pool while more than four are in flight, and while it has a connection', async () => {
+  it('leaves calls to the pool while more than eight are in flight, and while it has a connection', async () => {
     await openWatch();
-    const answers = Array.from({ length: 6 }, () => send());
-    await requests(6);
-    assert.deepEqual(seen.map(({ over }) => over).toSorted(), ['h2', 'h2', 'h2', 'h2', 'http/1.1', 'http/1.1']);
+    const answers = Array.from({ length: 10 }, () => send());
+    await requests(10);
+    assert.deepEqual(
+      seen.map(({ over }) => over).toSorted(), [...Array.from({ length: 8 }, () => 'h2'), 'http/1.1', 'http/1.1'],
+    );
     for (const call of seen) call.answer('');
     await Promise.all(answers);
     const next = send();
-    (await requests(7))[6]?.answer('');
+    (await requests(11))[10]?.answer('');
     await next;
-    assert.equal(seen[6]?.over, 'http/1.1');
+    assert.equal(seen[10]?.over, 'http/1.1');
   });
 
   it('gives its place in the session back', async () => {
