@@ -118,8 +118,8 @@ function planDelegateGone(proxy: ProxyPod, chaperon: Chaperon | undefined): Feed
 }
 
 /**
- * It was bound in time, but the target did not get the confirmation: the target recreates the delegate. With the version
- * that was seen, since a mark that the target has made since then says something new.
+ * It was bound in time, but the target did not get the confirmation: the target recreates the delegate. With the
+ * version that was seen, since a mark that the target has made since then says something new.
  */
 function planRevival({ namespace, name, resourceVersion }: Chaperon): Plan {
   const annotations =

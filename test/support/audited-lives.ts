@@ -10,8 +10,9 @@ export interface AuditedTarget {
 }
 
 /**
- * One pod, from the answer to its create until the last write that still found it began; in ms since the epoch. An audit
- * log does not tell the name that an API server makes of `generateName`: such a pod has been there since its first write.
+ * One pod, from the answer to its create until the last write that still found it began; in ms since the epoch. An
+ * audit log does not tell the name that an API server makes of `generateName`: such a pod has been there since its
+ * first write.
  */
 export interface Life {
   readonly cluster: string;

@@ -1,3 +1,4 @@
+// Garbage collection on demand, for tests of what is let go.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
