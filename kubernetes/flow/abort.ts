@@ -77,13 +77,18 @@ function attempt(call: () => void): void {
   }
 }
 
+/** Calls `listener` with the reason of each of the signals that aborts; the returned function unsubscribes. */
+export function onAnyAbort(signals: readonly AbortSignal[], listener: (reason: unknown) => void): () => void {
+  const removals = signals.map((signal) => onAbort(signal, () => listener(signal.reason)));
+  return () => removals.forEach((remove) => remove());
+}
+
 /**
  * Aborts `to` with the reason of the first of `from` that aborts. `AbortSignal.any` would leak on long-lived signals
  * (Node 20).
  */
 export function forwardAbort(from: readonly AbortSignal[], to: AbortController): () => void {
-  const removals = from.map((signal) => onAbort(signal, () => to.abort(signal.reason)));
-  return () => removals.forEach((remove) => remove());
+  return onAnyAbort(from, (reason) => to.abort(reason));
 }
 
 /**

@@ -1,6 +1,6 @@
 // A client-side token bucket per API server. It is generous: fairness is left to API Priority and Fairness. On a 429
 // all calls wait for Retry-After, then the rate ramps up again.
-import { onAbort } from './abort.ts';
+import { onAnyAbort } from './abort.ts';
 import { ApiError } from './api-error.ts';
 import { timerMs } from './backoff.ts';
 
@@ -41,10 +41,11 @@ export class RateLimiter {
   }
 
   /**
-   * Undefined when the call may be sent at once, else a promise that resolves when it may; `signal` ends the wait.
+   * Undefined when the call may be sent at once, else a promise that resolves when it may; each of `signals` ends the
+   * wait.
    * @throws ApiError 429 when Retry-After is longer than `timeoutMs`.
    */
-  admit(timeoutMs: number, signal: AbortSignal): Promise<void> | undefined {
+  admit(timeoutMs: number, ...signals: readonly AbortSignal[]): Promise<void> | undefined {
     const now = performance.now();
     const blockedMs = this.#blockedUntil - now;
     if (blockedMs > timeoutMs) {
@@ -55,7 +56,7 @@ export class RateLimiter {
       this.#tokens -= 1;
       return undefined;
     }
-    return this.#wait(signal);
+    return this.#wait(signals);
   }
 
   /** The server responded 429: pauses for `ms` plus jitter, then starts at a low rate. */
@@ -68,7 +69,7 @@ export class RateLimiter {
     this.#refilledAt = this.#blockedUntil; // no burst is saved up during a pause
   }
 
-  #wait(signal: AbortSignal): Promise<void> {
+  #wait(signals: readonly AbortSignal[]): Promise<void> {
     return new Promise((resolve) => {
       const waiting: Waiting = {
         admit: () => {
@@ -77,7 +78,7 @@ export class RateLimiter {
         },
       };
       this.#waiting.add(waiting);
-      const forget = onAbort(signal, () => {
+      const forget = onAnyAbort(signals, () => {
         this.#waiting.delete(waiting);
         resolve();
       });

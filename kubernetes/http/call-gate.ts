@@ -1,7 +1,7 @@
 // Limits calls in flight to one API server. Calls wait here, where cancelling is free, and not in a connection's
 // pipeline, where undici could only cancel by closing the connection. Namespaces are served round robin, as in the work
 // queues.
-import { onAbort } from '../flow/abort.ts';
+import { onAnyAbort } from '../flow/abort.ts';
 import { ApiError } from '../flow/api-error.ts';
 import { FairQueue } from '../flow/fair-queue.ts';
 
@@ -24,11 +24,12 @@ export class CallGate {
   /**
    * Undefined when a slot is free, else a promise of one; each must be returned by {@link leave}. Calls of one `group`
    * are served first in, first out; groups round robin.
-   * @throws ApiError 429 when no slot became free in time (the call was not sent); the signal's reason when aborted.
+   * @throws ApiError 429 when no slot became free in time (the call was not sent); the reason of the signal that was
+   * aborted.
    */
-  enter(group: string, signal: AbortSignal): Promise<void> | undefined {
-    if (signal.aborted) return Promise.reject(signal.reason);
-    if (this.#free === 0) return this.#wait(group, signal);
+  enter(group: string, ...signals: readonly AbortSignal[]): Promise<void> | undefined {
+    for (const { aborted, reason } of signals) if (aborted) return Promise.reject(reason);
+    if (this.#free === 0) return this.#wait(group, signals);
     this.#free -= 1;
     return undefined;
   }
@@ -39,7 +40,7 @@ export class CallGate {
     while (this.#free > 0 && this.#waiting.size > 0) this.#waiting.dequeue()?.();
   }
 
-  #wait(group: string, signal: AbortSignal): Promise<void> {
+  #wait(group: string, signals: readonly AbortSignal[]): Promise<void> {
     return new Promise((resolve, reject) => {
       let ended = false;
       const end = (error: unknown): void => {
@@ -49,7 +50,7 @@ export class CallGate {
         reject(error);
       };
       const timer = setTimeout(() => end(noPlace(this.#timeoutMs)), this.#timeoutMs);
-      const forget = onAbort(signal, () => end(signal.reason));
+      const forget = onAnyAbort(signals, end);
       const start = (): void => {
         if (ended) return; // it has ended and takes no slot
         clearTimeout(timer);

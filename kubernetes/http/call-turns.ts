@@ -1,5 +1,4 @@
 // Client-side queueing of calls: rate limit first, then a slot in flight. A waiting call has not been sent.
-import { forwardAbort } from '../flow/abort.ts';
 import { CallGate, namespaceOfPath } from './call-gate.ts';
 import { UnsentError, type ConnectTimeout } from './pending-call.ts';
 import { RateLimiter } from '../flow/rate-limiter.ts';
@@ -21,26 +20,18 @@ export class CallTurns {
    * the call's own bounds ended it; the signal's reason when aborted.
    */
   take({ path, connectTimeout }: WaitingCall, timeoutMs: number, signal: AbortSignal): Promise<void> | undefined {
-    if (connectTimeout !== undefined) return this.#takeBefore(connectTimeout, path, timeoutMs, signal);
-    const admitted = this.limiter.admit(timeoutMs, signal);
     const group = namespaceOfPath(path);
-    return admitted === undefined
-      ? this.#gate.enter(group, signal)
-      : admitted.then(() => this.#gate.enter(group, signal));
+    if (connectTimeout === undefined) return this.#take(group, timeoutMs, signal);
+    return this.#take(group, timeoutMs, signal, connectTimeout.signal)?.catch((error: unknown) => {
+      throw error === connectTimeout.signal.reason ? new UnsentError(error) : error;
+    });
   }
 
-  async #takeBefore(
-    connectTimeout: ConnectTimeout, path: string, timeoutMs: number, signal: AbortSignal,
-  ): Promise<void> {
-    const either = new AbortController();
-    const forget = forwardAbort([signal, connectTimeout.signal], either);
-    try {
-      await this.take({ path }, timeoutMs, either.signal);
-    } catch (error) {
-      throw error === connectTimeout.signal.reason ? new UnsentError(error) : error;
-    } finally {
-      forget();
-    }
+  #take(group: string, timeoutMs: number, ...signals: readonly AbortSignal[]): Promise<void> | undefined {
+    const admitted = this.limiter.admit(timeoutMs, ...signals);
+    return admitted === undefined
+      ? this.#gate.enter(group, ...signals)
+      : admitted.then(() => this.#gate.enter(group, ...signals));
   }
 
   /** The call has ended. */
