@@ -91,7 +91,7 @@ export class ClusterAccess {
   readonly #tls: () => TlsOptions;
   readonly #timings: TransportTimings;
   readonly #listener: SessionListener;
-  /** One for all pools: it remembers TLS sessions. */
+  /** Of all pools but those of proxies. */
   readonly #connect: buildConnector.connector;
   #watches: Dispatcher | undefined;
   /** The last session; earlier ones are full, or have ended. */

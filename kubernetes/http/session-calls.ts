@@ -25,9 +25,10 @@ export class SessionCalls implements CallPath {
   #inFlight = 0;
   /** Connections of the pool; its own count looks at all of them. */
   #connected = 0;
+  #isClosed = false;
 
   /**
-   * `makePool` is called once, when there is a call for the pool: its queue takes 20 kB. `session` gives the last
+   * `makePool` is called when there is a call for a pool and no pool: its queue takes 20 kB. `session` gives the last
    * session, which may still be opening; undefined when none was asked for.
    */
   constructor(makePool: () => Pool, session: () => Promise<OpenedSession> | undefined) {
@@ -46,11 +47,13 @@ export class SessionCalls implements CallPath {
 
   /** The pool ends with its last call in flight; calls after that fail. */
   close(): Promise<void> {
+    this.#isClosed = true;
     return this.#openPool().close();
   }
 
   /** Ends the pool and its calls at once; calls after that fail. */
   destroy(): Promise<void> {
+    this.#isClosed = true;
     return this.#openPool().destroy();
   }
 
@@ -61,16 +64,20 @@ export class SessionCalls implements CallPath {
     pool.on('connect', () => (this.#connected += 1));
     pool.on('disconnect', () => {
       this.#connected -= 1;
-      if (this.#connected === 0 && pool.stats.size === 0) this.#dropPool();
+      this.#dropUnused(pool);
     });
+    pool.on('connectionError', () => this.#dropUnused(pool));
     return pool;
   }
 
-  /** An idle target needs none: the next call for it makes another. */
-  #dropPool(): void {
-    const pool = this.#pool;
-    this.#pool = undefined;
-    void pool?.close().catch(() => undefined);
+  /** An idle target needs no pool: the next call for one makes another. The pool ends its calls after its event. */
+  #dropUnused(pool: Pool): void {
+    if (this.#connected > 0 || this.#isClosed) return;
+    setImmediate(() => {
+      if (this.#pool !== pool || this.#connected > 0 || this.#isClosed || pool.stats.size > 0) return;
+      this.#pool = undefined;
+      void pool.close();
+    });
   }
 
   /** What the session cannot have is left to the pool, which finds out whether the server is there. */

@@ -192,9 +192,10 @@ export class Transport {
     const timeoutMs = Math.max(1, Math.round(deadline - sentAt));
     const { fence, connectTimeout } = call;
     const bounds = { maxBytes: this.#maxAnswerBytes, timeoutMs, fence, connectTimeout };
+    const request = toRequest(this.#base(access), call);
     let answer: Answer | undefined;
     try {
-      answer = await sendCall(access.path, toRequest(this.#base(access), call), bounds, signal);
+      answer = await sendCall(access.path, request, bounds, signal);
     } finally {
       observeCall(call, answer?.status, performance.now() - sentAt);
     }

@@ -13,19 +13,22 @@ export interface EventStream {
   readonly maxLineBytes: number | undefined;
 }
 
-/** Time in ms for which the events of all watches are read before the event loop has a turn. */
+/** Time in ms for which the events of one watch are read before the event loop has a turn. */
 const TIME_SLICE_MS = 5;
 
-/** When this turn of the event loop began to read events (monotonic clock, ms); undefined before it did. */
-let turnBegan: number | undefined;
+let turn = 0;
+let isCounted = false;
 
-function turnIsOver(): boolean {
-  const now = performance.now();
-  if (turnBegan === undefined) {
-    turnBegan = now;
-    setImmediate(() => (turnBegan = undefined));
-  }
-  return now - turnBegan >= TIME_SLICE_MS;
+/** The number of this turn of the event loop. */
+function currentTurn(): number {
+  if (!isCounted) setImmediate(countTurn);
+  isCounted = true;
+  return turn;
+}
+
+function countTurn(): void {
+  turn += 1;
+  isCounted = false;
 }
 
 /**
@@ -47,6 +50,8 @@ class EventReader {
   readonly #watchdog: NodeJS.Timeout;
   /** The rest of a chunk, which waits for its turn. It is kept nowhere else: a list's chunk may have a megabyte. */
   #rest: Iterator<unknown> | undefined;
+  /** The last turn in which events were read, and when that began (monotonic clock, ms). */
+  #slice = { turn: -1, began: 0 };
   #isOver = false;
 
   /** `ended` hears the first reason for the end, undefined when the stream ended by itself. */
@@ -71,11 +76,12 @@ class EventReader {
 
   #deliver(events: Iterator<unknown>): void {
     this.#rest = undefined;
+    this.#beginSlice();
     try {
       for (let next = events.next(); next.done !== true; next = events.next()) {
         this.#take(next.value);
         if (this.#isOver) return;
-        if (turnIsOver()) return this.#continueNextTurn(events);
+        if (performance.now() - this.#slice.began >= TIME_SLICE_MS) return this.#continueNextTurn(events);
       }
       if (this.#body.readableEnded) return this.#end(undefined);
       this.#watchdog.refresh();
@@ -85,8 +91,15 @@ class EventReader {
     }
   }
 
+  /** All chunks that arrive within one turn have one slice. */
+  #beginSlice(): void {
+    const now = currentTurn();
+    if (now !== this.#slice.turn) this.#slice = { turn: now, began: performance.now() };
+  }
+
   #continueNextTurn(events: Iterator<unknown>): void {
     this.#rest = events;
+    this.#watchdog.refresh();
     this.#body.pause();
     setImmediate(() => {
       if (!this.#isOver) this.#deliver(events);

@@ -27,7 +27,7 @@ describe('the turn of a call', () => {
     await next;
   });
 
-  it('never comes for a call whose caller no longer waits for a connection: it is unsent, and takes no slot', async () => {
+  it('never comes for a call that may not wait any more for a connection: it is unsent, without a slot', async () => {
     const turns = busyTurns();
     const patience = new AbortController();
     const waiting = turns.take({ path, connectTimeout: { signal: patience.signal, ms: 60_000 } }, LIMIT_MS, never);

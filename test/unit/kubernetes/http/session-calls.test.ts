@@ -169,6 +169,16 @@ describe('SessionCalls', () => {
     assert.equal(seen[10]?.over, 'http/1.1');
   });
 
+  it('sends nothing once it was destroyed, also after its connections have ended', async () => {
+    const answer = send();
+    (await requests(1))[0]?.answer('');
+    await answer;
+    await access.destroy();
+    await setImmediate();
+    await assert.rejects(send(), UnsentError);
+    assert.equal(seen.length, 1);
+  });
+
   it('gives its place in the session back', async () => {
     await openWatch();
     for (let call = 1; call <= 150; call += 1) {
@@ -398,13 +408,22 @@ describe('a stream of a session', () => {
     assert.deepEqual(states(), [false], 'a connection is left');
     first.stats.size = 1;
     first.emit('disconnect');
+    await setImmediate();
     assert.deepEqual(states(), [false], 'a call waits for another connection');
     first.stats.size = 0;
     for (const event of ['connect', 'disconnect']) first.emit(event);
+    await setImmediate();
     call();
     assert.deepEqual(states(), [true, false]);
+    pools[1]?.emit('connectionError');
+    await setImmediate();
+    call();
+    assert.deepEqual(states(), [true, true, false], 'one that could not connect is not kept');
+    for (const event of ['connect', 'disconnect']) pools[2]?.emit(event);
     await path.close();
-    assert.deepEqual(states(), [true, true]);
+    await setImmediate();
+    call();
+    assert.deepEqual(states(), [true, true, true], 'one that was closed takes no calls, and no other is made');
   });
 
   it('that cannot be opened leaves the call to the pool, unsent', async () => {

@@ -139,6 +139,23 @@ describe('Transport', () => {
       await answer;
     });
 
+    it('opens a stream again with new credentials, and survives what becomes of the refusal', async (t) => {
+      const folder = await mkdtemp(join(tmpdir(), 'isthmus-transport-'));
+      t.after(() => rm(folder, { recursive: true }));
+      const path = join(folder, 'token');
+      await writeFile(path, 'old');
+      const transport = open({ kind: 'token-file', path });
+      const opening = transport.stream(GET, new AbortController().signal);
+      const refused = await server.next();
+      await writeFile(path, 'new');
+      refused.answer(401, status(401, 'Unauthorized', 'no longer'));
+      const accepted = await server.next();
+      assert.equal(accepted.headers.authorization, 'Bearer new');
+      accepted.answer(200, {});
+      const { body } = await opening;
+      assert.equal(await text(body), '{}');
+    });
+
     it('does not stay broken when credentials could not be had at first', async (t) => {
       const folder = await mkdtemp(join(tmpdir(), 'isthmus-transport-'));
       t.after(() => rm(folder, { recursive: true }));

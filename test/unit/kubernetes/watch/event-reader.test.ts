@@ -51,6 +51,22 @@ describe('readEvents', () => {
     }
   });
 
+  it('gives each of several busy watches as much time as the others', async () => {
+    const readers = [open(), open(), open()].map((one) => ({ ...one, taken: 0 }));
+    const total = () => readers.reduce((sum, { taken }) => sum + taken, 0);
+    let halfway: readonly number[] = [];
+    const done = Promise.all(readers.map((reader) => readEvents(reader.stream, () => {
+      reader.taken += 1;
+      blockFor(0.1);
+      if (total() === 450) halfway = readers.map(({ taken }) => taken);
+    })));
+    for (const { body } of readers) body.push('1\n'.repeat(300));
+    for (const { body } of readers) body.push(null);
+    await done;
+    assert.deepEqual([total(), halfway.length], [900, 3]);
+    for (const taken of halfway) assert.ok(taken >= 75, `each has half of its share at least: ${halfway.join(', ')}`);
+  });
+
   it('reads many events in one turn where they take no time', async () => {
     const { body, stream } = open();
     let taken = 0;
