@@ -95,7 +95,7 @@ function ignoreUndelivered(error: unknown): void {
   if (!isAlreadyExists(error)) ignoreStale(error);
 }
 
-/** Targets that are being deleted are named no more. */
+/** Targets that are being deleted are not named anew. */
 function namesOf(
   targets: TargetClusters, discoveries: readonly TargetDiscovery[],
 ): ReadonlyMap<string, string> {

@@ -40,6 +40,8 @@ const profile = (name: string): KubernetesObject => ({
 type Told = Record<string, (...args: unknown[]) => void>;
 interface Given {
   readonly targets?: readonly string[];
+  /** Those of them that are being deleted. */
+  readonly leaving?: readonly string[];
   readonly kind?: TargetRef['kind'];
   /** Namespaces where targets are published. */
   readonly published?: readonly string[];
@@ -47,14 +49,14 @@ interface Given {
 
 /** Starts it on targets with room for anything. */
 async function start(t: TestContext, cluster: HeldCluster, given: Given = {}) {
-  const { targets: names = ['eu'], kind = 'ClusterTarget', published = [] } = given;
+  const { targets: names = ['eu'], leaving = [], kind = 'ClusterTarget', published = [] } = given;
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const stop = new AbortController();
   t.after(async () => {
     stop.abort();
     await cluster.settled();
   });
-  const world = { names, leaving: new Set<string>(), listeners: [] as Told[] };
+  const world = { names, leaving: new Set(leaving), listeners: [] as Told[] };
   const refs = () => world.names.map((name) => ({ ref: { kind, name } }));
   const listen = (listener: Told) => void world.listeners.push(listener);
   const inventory = new ClusterInventory({ source: cluster.client, logger: SILENT }, published);
@@ -142,12 +144,20 @@ describe('a ClusterDecision', () => {
     await start(t, cluster);
     assert.equal(statusOf(cluster)?.conditions?.[0]?.reason, 'NoCluster');
   });
-  it('names no target that is being deleted', async (t) => {
+  it('names no target anew that is being deleted', async (t) => {
+    const cluster = withDecision('eu', 'us');
+    await start(t, cluster, { targets: ['eu', 'us'], leaving: ['us'] });
+    assert.deepEqual(chosen(cluster), ['argo-eu']);
+  });
+  it('keeps a target that is being deleted until it is gone: a reader would delete what runs there', async (t) => {
     const cluster = withDecision('eu', 'us');
     const { world, tell } = await start(t, cluster, { targets: ['eu', 'us'] });
     stored(cluster, 'web');
     world.leaving.add('us');
     await tell('changed');
+    assert.deepEqual(cluster.asked(), []);
+    world.names = ['eu'];
+    await tell('removed');
     assert.deepEqual(chosen(cluster), ['argo-eu']);
   });
   it('names no Target, though Argo CD knows a cluster of its name', async (t) => {
