@@ -1,6 +1,7 @@
 // A target that can be lost: its source reaches it through a relay that swallows all bytes when told to, while the
 // cluster itself lives on.
 import { TcpRelay } from '../../benchmarks/tcp-relay.ts';
+import type { ClusterTarget } from '../../api/kinds/cluster-target.ts';
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { CLUSTER_TARGETS, SECRETS } from '../../api/resource-types.ts';
 import type { IsthmusWorld, WorldCluster } from './isthmus-world.ts';
@@ -58,20 +59,35 @@ export class RelayToTarget {
     const secret =
       { metadata: {}, data: { [key]: Buffer.from(kubeconfig, 'utf8').toString('base64') } } as KubernetesObject;
     const before = this.relay.joined;
+    const seen = await this.#watch();
+    const since = isReachable(seen.objects) ? seen.history.length : 0;
     await client.patch(SECRETS, { namespace, name }, { patchType: 'merge', patch: secret });
     if (port === this.relay.port) await this.relay.untilJoined(before + 1);
-    await this.#untilReachable('True');
+    // its conditions are those of the former connection until it connects anew
+    const isAnew = () => seen.history.slice(since).some(({ after }) => after !== undefined && !isReachable([after]));
+    await seen.until('connected anew', (all) => isAnew() && isReachable(all) && isReady(all), TIMEOUT_MS);
+  }
+
+  async #watch(): Promise<WatchedCollection<ClusterTarget>> {
+    const selection = { fieldSelector: `metadata.name=${this.#target.cluster.name}` };
+    return new WatchedCollection(this.#world.source.client, CLUSTER_TARGETS, selection).start(this.#world.signal);
   }
 
   async #untilReachable(status: 'True' | 'False'): Promise<void> {
-    const seen = await new WatchedCollection(
-      this.#world.source.client, CLUSTER_TARGETS, { fieldSelector: `metadata.name=${this.#target.cluster.name}` },
-    ).start(this.#world.signal);
-    const holds = (type: string) => seen.objects.some((target) => target.status?.conditions?.some(
-      (condition) => condition.type === type && condition.status === status,
-    ));
-    await seen.until(
-      `reachable: ${status}`, () => holds('Reachable') && (status === 'False' || holds('Ready')), TIMEOUT_MS,
-    );
+    const seen = await this.#watch();
+    await seen.until(`reachable: ${status}`, (all) => (
+      status === 'True' ? isReachable(all) && isReady(all) : has(all, 'Reachable', 'False')
+    ), TIMEOUT_MS);
   }
 }
+
+type Targets = readonly ClusterTarget[];
+
+function has(targets: Targets, type: string, status: 'True' | 'False'): boolean {
+  return targets.some((target) => target.status?.conditions?.some(
+    (condition) => condition.type === type && condition.status === status,
+  ));
+}
+
+const isReachable = (targets: Targets): boolean => has(targets, 'Reachable', 'True');
+const isReady = (targets: Targets): boolean => has(targets, 'Ready', 'True');
