@@ -145,6 +145,13 @@ export class ClusterAccess {
     }
   }
 
+  /** Opens the session, if there is none, so that calls before the first watch share it. A failure is that of those. */
+  async open(): Promise<void> {
+    if (this.#connection.server.protocol !== 'https:') return;
+    this.#session ??= this.#openSession();
+    await this.#session.catch(() => undefined);
+  }
+
   /** The live session for watches, if any; opens none. */
   async openedSession(): Promise<WatchSession | undefined> {
     const opened = await this.#session?.catch(() => undefined);

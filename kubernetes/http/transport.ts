@@ -62,6 +62,8 @@ export class Transport {
   #access: ClusterAccess | undefined;
   #opening: Promise<ClusterAccess> | undefined;
   #lookTimer: NodeJS.Timeout | undefined;
+  /** A call that was made before, and waits for the credentials as well, must find the session. */
+  #opensSession = false;
   #closed = false;
 
   constructor(connection: ClusterConnection, userAgent: string, timings: Partial<TransportTimings> = {}) {
@@ -188,11 +190,11 @@ export class Transport {
     });
     signal.throwIfAborted();
     if (call.fence?.holds() === false) throw new NotLeaderError(call.fence);
+    const { fence, connectTimeout } = call;
+    const request = toRequest(this.#base(access), call);
     const sentAt = performance.now();
     const timeoutMs = Math.max(1, Math.round(deadline - sentAt));
-    const { fence, connectTimeout } = call;
     const bounds = { maxBytes: this.#maxAnswerBytes, timeoutMs, fence, connectTimeout };
-    const request = toRequest(this.#base(access), call);
     let answer: Answer | undefined;
     try {
       answer = await sendCall(access.path, request, bounds, signal);
@@ -217,16 +219,15 @@ export class Transport {
     return this.call(version).then(() => true, (error: unknown) => error instanceof ApiError);
   }
 
-  /** Connects now, so that calls before the first watch share its session. A failure is that of the calls. */
+  /** Connects now, so that calls before the first watch share its session. A failure is that of calls. */
   async openSession(): Promise<void> {
-    const opened = await this.access().then((access) => access.session()).catch(() => undefined);
-    if (opened?.kind === 'h2') opened.session.release();
+    this.#opensSession = true;
+    await this.access().then((access) => access.open()).catch(() => undefined);
   }
 
   /** The access with current credentials. */
   async access(): Promise<ClusterAccess> {
-    const current = this.#currentAccess;
-    if (current !== undefined) return current;
+    if (this.#currentAccess !== undefined) return this.#currentAccess;
     this.#opening ??= this.#renewAccess().finally(() => {
       this.#opening = undefined;
     });
@@ -251,6 +252,7 @@ export class Transport {
       },
       answered: () => this.activity.noteAnswer(), turnedAway: () => this.activity.turnAway(),
     });
+    if (this.#opensSession) void this.#access.open();
     before?.retire();
     this.#lookTimer ??= this.credentials.canChange
       ? setInterval(() => void this.#look(), this.#timings.credentialsMaxAgeMs / LOOKS_PER_AGE).unref()

@@ -15,6 +15,8 @@ import { ClusterAccess, TRANSPORT_TIMINGS } from '../../../../kubernetes/http/cl
 import {
   BrokenStreamError, isBrokenConnection, sendCall, UnsentError, type CallBounds, type CallHandler, type CallRequest,
 } from '../../../../kubernetes/http/pending-call.ts';
+import type { ClusterConnection } from '../../../../kubernetes/credentials/kubeconfig.ts';
+import { Transport } from '../../../../kubernetes/http/transport.ts';
 import { SessionCalls } from '../../../../kubernetes/http/session-calls.ts';
 import type { WatchSession } from '../../../../kubernetes/http/watch-session.ts';
 import { createAuthority } from '../../../../process/crypto/certificate-authority.ts';
@@ -85,13 +87,13 @@ describe('SessionCalls', () => {
     relay.listen(0, '127.0.0.1');
     await once(relay, 'listening');
   });
+  const connection = (): ClusterConnection => ({
+    server: new URL(`https://127.0.0.1:${(relay.address() as AddressInfo).port}`), certificateAuthority: ca,
+    insecure: false, credentials: { kind: 'none' },
+  });
   beforeEach(() => {
     [sockets, seen, arrived, sessions, accepts] = [[], [], [], [], true];
-    const url = new URL(`https://127.0.0.1:${(relay.address() as AddressInfo).port}`);
-    access = new ClusterAccess(
-      { server: url, certificateAuthority: ca, insecure: false, credentials: { kind: 'none' } }, {},
-      TRANSPORT_TIMINGS,
-    );
+    access = new ClusterAccess(connection(), {}, TRANSPORT_TIMINGS);
   });
   afterEach(async () => {
     await access.destroy();
@@ -145,6 +147,16 @@ describe('SessionCalls', () => {
     (await requests(1))[0]?.answer('');
     await Promise.all([opening, answer]);
     assert.deepEqual([seen[0]?.over, connections()], ['h2', 1]);
+  });
+
+  it('takes a call that was made before the session was asked for, while credentials are read', async (t) => {
+    const transport = new Transport(connection(), 'isthmus-test/1');
+    t.after(() => transport.close());
+    const answer = transport.call({ method: 'GET', path: '/api/v1/nodes' });
+    const opened = transport.openSession();
+    (await requests(1))[0]?.answer('{}');
+    await Promise.all([answer, opened]);
+    assert.deepEqual([seen.map(({ over }) => over), connections()], [['h2'], 1]);
   });
 
   it('opens no session for a call', async () => {
