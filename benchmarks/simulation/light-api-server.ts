@@ -117,12 +117,16 @@ export class LightApiServer {
     if (isList) void sendAll([...this.store.list(collection)].filter(isSelected), send, response).then(listed);
     else listed();
     const bookmarks = setInterval(() => isListing || bookmark(this.#version), BOOKMARK_MS).unref();
-    const ends = setTimeout(() => response.end(), Number(query.get('timeoutSeconds') ?? 300) * 1_000).unref();
-    response.once('close', () => {
+    const stop = (): void => {
       forget();
       clearInterval(bookmarks);
       clearTimeout(ends);
-    });
+    };
+    const ends = setTimeout(() => {
+      stop(); // an event after the end would end the stream with an error
+      response.end();
+    }, Number(query.get('timeoutSeconds') ?? 300) * 1_000).unref();
+    response.once('close', stop);
   }
 
   #write(

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Pod } from '../../../api/objects/core.ts';
 import { PODS } from '../../../api/resource-types.ts';
 import { LightApiServer } from '../../../benchmarks/simulation/light-api-server.ts';
@@ -53,6 +55,19 @@ describe('LightApiServer', () => {
     assert.deepEqual(seen, [undefined, 'node-1', 'deleting', 'gone']);
     await assert.rejects(client.get(PODS, AT), isNotFound);
     stop.abort();
+  });
+
+  it('ends a watch whose time is up without an error, while events go on', async () => {
+    const query = { watch: 'true', resourceVersion: String(server.store.version), timeoutSeconds: '0.02' };
+    const { body } = await client.transport.stream(
+      { method: 'GET', path: '/api/v1/pods', query }, new AbortController().signal,
+    );
+    const read = text(body);
+    for (let index = 0; !body.destroyed; index += 1) {
+      server.store.create('pods', { metadata: { namespace: 'busy', name: `pod-${index}` }, spec: {} });
+      await nextTurn();
+    }
+    assert.match(await read, /pod-0/);
   });
 
   it('lists what a selector selects', async () => {
