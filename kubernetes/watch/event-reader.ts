@@ -1,5 +1,5 @@
-// Reads the events of an open watch. It listens to the stream itself: an async iterator would keep five kilobytes more
-// for each watch, of which a source has five for each target, and make four promises for each chunk.
+// Reads the events of an open watch. It listens to the stream itself: an async iterator would keep three kilobytes
+// more for each watch, of which a source has five for each target, and make promises for each chunk.
 import type { Readable } from 'node:stream';
 import { JsonLines, type ReadDocument } from '../json/json-lines.ts';
 
@@ -48,7 +48,7 @@ class EventReader {
   readonly #take: (event: unknown) => void;
   readonly #ended: (error: unknown) => void;
   readonly #watchdog: NodeJS.Timeout;
-  /** The rest of a chunk, which waits for its turn. It is kept nowhere else: a list's chunk may have a megabyte. */
+  /** The rest of a chunk, until its turn. No chunk is kept after its last event: a list's may have a megabyte. */
   #rest: Iterator<unknown> | undefined;
   /** The last turn in which events were read, and when that began (monotonic clock, ms). */
   #slice = { turn: -1, began: 0 };
