@@ -43,7 +43,7 @@ export const LONG_RUN: Benchmark = {
     const world = await SimulatedWorld.start(counts, signal);
     world.timeoutMs = TIMEOUT_MS;
     try {
-      const source = await world.startSource('long', { isInspected: true });
+      const source = await world.startSource('long', { isInspected: true, memoryLimit: '2Gi' });
       await world.untilAllReady(signal);
       return rowsOf(await samplesOf(world, source, context, signal), most);
     } finally {

@@ -11,6 +11,8 @@ const TARGETS = 1_000;
 /** The burst's rate is compared with that of so many targets. */
 const FEW_TARGETS = 10;
 const PODS = 1_000;
+/** What the page of operations recommends for so many targets; ten have it as well. */
+const MEMORY_LIMIT = '2Gi';
 /** Measured after a first burst and as many pods as P1 runs before it measures: code is compiled then. */
 const BURSTS = { before: 8, podsBefore: 200, measured: 5 };
 /** Candidates are confirmed a second after their burst; that must not count towards the next one. */
@@ -67,7 +69,9 @@ async function measure<T>(
   try {
     return await work({
       world, count, signal, tell: (text) => context.onProgress(`PS, ${count} targets: ${text}`),
-      start: (name) => world.startSource(`${count}-${name}`, { profileFolder: context.profileFolder }),
+      start: (name) => world.startSource(`${count}-${name}`, {
+        profileFolder: context.profileFolder, memoryLimit: MEMORY_LIMIT,
+      }),
     });
   } finally {
     await world.stop();

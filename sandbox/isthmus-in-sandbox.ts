@@ -15,6 +15,7 @@ import { AppError } from '../process/errors.ts';
 import type { ShutdownStep } from '../process/lifecycle.ts';
 import { startComponent, type ComponentProcess } from './processes/component-process.ts';
 import type { Cluster } from './control-plane/control-plane.ts';
+import { heapOptions } from './plan/heap-options.ts';
 import { freePorts } from './processes/free-ports.ts';
 import type { Sandbox } from './sandbox.ts';
 
@@ -33,11 +34,8 @@ const API_SERVERS = '127.0.0.0/8,198.18.0.0/15,fd69:7374:686d::/48';
  */
 const POLLING = { firstStatus: { forMs: 60_000, everyMs: 100 }, ready: { forMs: 60_000, everyMs: 100 } };
 const LOCAL = '127.0.0.1';
-/**
- * What the image's Node.js takes of memory by itself in a container with the manifests' limit of 1 GiB (docs/adr/0043,
- * docs/adr/0129). On a machine it would go by the machine's size.
- */
-const HEAP_AS_INSTALLED = '--max-semi-space-size=16 --max-old-space-size=512';
+/** The limit of the manifests' containers. */
+const HEAP_AS_INSTALLED = heapOptions('1Gi').join(' ');
 const COMMAND = fileURLToPath(new URL('../cli/main.js', import.meta.url));
 
 /**

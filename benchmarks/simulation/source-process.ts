@@ -6,14 +6,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { environment } from '../../process/config.ts';
 import { AppError } from '../../process/errors.ts';
+import { heapOptions, type MemoryLimit } from '../../sandbox/plan/heap-options.ts';
 import { inspectorUrl, liveHeapBytes } from '../../test/support/inspected-process.ts';
 import { readCpuMs } from '../process-cpu.ts';
 import { readResidentMiB } from '../process-memory.ts';
 import { imageAllocator, preloading } from './image-allocator.ts';
 
 const COMMAND = fileURLToPath(new URL('../../cli/main.js', import.meta.url));
-/** As Node.js 24 chooses in our containers (docs/adr/0129-garbage-of-small-heaps.md). */
-const HEAP = ['--max-semi-space-size=16', '--max-old-space-size=512'];
 const COMPONENTS = 'scheduler,delegate-controller,virtual-node';
 
 /** How it is started. */
@@ -26,6 +25,8 @@ export interface SourceProcessOptions {
   readonly profileFolder?: string | undefined;
   /** Its heap can be asked for. */
   readonly isInspected?: boolean;
+  /** Of the container that it would run in; as installed when undefined. */
+  readonly memoryLimit?: MemoryLimit;
 }
 
 /** A running source process. */
@@ -40,7 +41,7 @@ export class SourceProcess {
 
   /** Starts one on the kubeconfig in `folder`. Replicas elect a leader. */
   static async start(
-    { folder, name, profileFolder, isInspected = false }: SourceProcessOptions,
+    { folder, name, profileFolder, isInspected = false, memoryLimit = '1Gi' }: SourceProcessOptions,
   ): Promise<SourceProcess> {
     const logPath = join(folder, `${name}.log`);
     const log = await open(logPath, 'w');
@@ -50,7 +51,7 @@ export class SourceProcess {
       : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`, `--cpu-prof-name=simulation-${name}.cpuprofile`];
     const { PATH = '' } = environment().inherited;
     const child = spawn(process.execPath, [
-      ...HEAP, ...inspector, ...profile, COMMAND, 'run', '--kubeconfig', join(folder, 'kubeconfig'),
+      ...heapOptions(memoryLimit), ...inspector, ...profile, COMMAND, 'run', '--kubeconfig', join(folder, 'kubeconfig'),
       '--components', COMPONENTS, '--no-target', '--log-level', 'warn',
     ], { stdio: ['ignore', log.fd, log.fd], env: { PATH, ...preloading(await imageAllocator()) } });
     await once(child, 'spawn');
