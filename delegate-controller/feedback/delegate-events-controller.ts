@@ -5,6 +5,7 @@ import type { Pod } from '../../api/objects/core.ts';
 import { EVENTS } from '../../api/resource-types.ts';
 import type { EventSink } from '../../kubernetes/controller/event-recorder.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
+import { isLater } from '../../model/objects/resource-version.ts';
 import type { TargetCluster } from '../../targets/target-cluster.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
 import type { TargetSession } from '../../targets/target-session.ts';
@@ -34,13 +35,20 @@ function followEvents(
   session: TargetSession,
 ): void {
   const { ref, key } = target;
+  /** All events up to this version are known. */
+  let known = '';
+  const isNew = ({ metadata: { resourceVersion = '' } }: TargetEvent): boolean => {
+    if (!isLater(resourceVersion, known)) return false; // it was delivered before a gap, and is listed again
+    if (resourceVersion === informer.resourceVersion) known = resourceVersion; // those of a list come in any order
+    return true;
+  };
   const informer = new Informer<TargetEvent, string>({
     client: session.client,
     logger,
     type: EVENTS,
     selection: { namespace: ref.kind === 'Target' ? ref.namespace : undefined, fieldSelector: WARNINGS_OF_PODS },
     project: (event) => {
-      const proxy = informer.hasSynced ? proxyOf(event) : undefined;
+      const proxy = informer.hasSynced && isNew(event) ? proxyOf(event) : undefined;
       const record = proxy && shown.toProxyEvent(event, proxy, key);
       if (record !== undefined) events.record(record);
       return undefined; // nothing is stored: a repeated event is repeated here
@@ -51,5 +59,6 @@ function followEvents(
     const proxy = delegate && proxies.get(delegate.parentKey);
     return proxy?.uid === delegate?.parentUid && regarding.uid === delegate?.uid ? proxy : undefined;
   };
+  informer.onListed(() => (known = informer.resourceVersion));
   void informer.run(session.signal);
 }
