@@ -31,7 +31,8 @@ const RETRY_MS = 5_000;
 export function startTargetRemoval(options: RemovalOptions, signal: AbortSignal): void {
   const { proxies, targets, logger } = options;
   const ready = Promise.all([proxies.synced, targets.untilSynced()]);
-  const reconcile = (key: string) => reconcileRemoval(key, options, signal);
+  const retries: Retries = new Map();
+  const reconcile = (key: string) => reconcileRemoval(key, options, retries, signal);
   const controller = startController({ name: 'target-removal', reconcile, concurrency: 4, logger, ready }, signal);
   const enqueueIfRemoved = (target: TargetCluster | undefined) => {
     if (target !== undefined && targets.object(target.ref)?.terminating === true) controller.enqueue(target.key);
@@ -48,11 +49,19 @@ export function startTargetRemoval(options: RemovalOptions, signal: AbortSignal)
   });
 }
 
-async function reconcileRemoval(key: string, options: RemovalOptions, signal: AbortSignal): Promise<ReconcileResult> {
+/** When refused evictions of a target's pods are retried, by its key, in ms of a monotonic clock. */
+type Retries = Map<string, number>;
+
+async function reconcileRemoval(
+  key: string, options: RemovalOptions, retries: Retries, signal: AbortSignal,
+): Promise<ReconcileResult> {
   const { source, proxies, targets } = options;
   const target = targets.get(key);
   const object = target && targets.object(target.ref);
-  if (target === undefined || object === undefined) return DONE;
+  if (target === undefined || object === undefined) {
+    retries.delete(key);
+    return DONE;
+  }
   const removable = { ...object, removalPolicy: object.spec.removalPolicy ?? 'Orphan' };
   const bound = object.terminating ? boundTo(proxies, target.nodeName) : [];
   const step = planRemoval({ target: removable, bound, candidates: countCandidates(target, proxies) });
@@ -62,8 +71,14 @@ async function reconcileRemoval(key: string, options: RemovalOptions, signal: Ab
     case 'write':
       await executePlan(source, step.plan, signal).catch(ignoreStale);
       return DONE;
-    case 'drain':
-      return evictAll(step.evict, options, signal);
+    case 'drain': {
+      // each pod that changes meanwhile enqueues the target
+      const ms = (retries.get(key) ?? 0) - performance.now();
+      if (ms > 0) return { kind: 'requeue-after', ms };
+      const result = await evictAll(step.evict, options, signal);
+      if (result.kind === 'requeue-after') retries.set(key, performance.now() + result.ms);
+      return result;
+    }
   }
 }
 
