@@ -26,6 +26,14 @@ export function pauseBeforeRetry({ status, retryAfter }: RetryHint, retries: num
   return pauseMs === undefined || pauseMs > LONGEST_RETRIED_PAUSE_MS ? undefined : pauseMs;
 }
 
+/**
+ * Whether this answer to a call of `path` asks all calls to slow down. The one to an eviction is about its pod alone: a
+ * disruption budget allows it no sooner.
+ */
+export function slowsAllDown({ status }: Pick<RetryHint, 'status'>, path: string): boolean {
+  return status === 429 && !path.endsWith('/eviction');
+}
+
 /** A Retry-After header in ms; undefined where it names no number of seconds. */
 export function toRetryAfterMs(header: string | undefined): number | undefined {
   const seconds = Number(header);

@@ -11,7 +11,7 @@ import { ClusterAccess, CredentialsChangedError, TRANSPORT_TIMINGS, type Transpo
 import { CANNOT_BE_REACHED, checkValues, LimitError, type ConnectionLimits } from '../connect/connection-limits.ts';
 import { CredentialSource } from '../credentials/credential-source.ts';
 import { NotLeaderError } from '../flow/fence.ts';
-import { pauseBeforeRetry } from '../flow/retry-after.ts';
+import { pauseBeforeRetry, slowsAllDown } from '../flow/retry-after.ts';
 import { openStream, type OpenStream, type WatchStream } from './open-stream.ts';
 import type { ClusterConnection } from '../credentials/kubeconfig.ts';
 import { type Call, isBrokenConnection, sendCall, UnsentError } from './pending-call.ts';
@@ -85,7 +85,7 @@ export class Transport {
       signal?.throwIfAborted();
       const answer = await this.#answer(call, signal);
       if (this.limits !== undefined) checkValues(answer.body, this.limits);
-      if (answer.status >= 300) throw this.#toApiError(answer);
+      if (answer.status >= 300) throw this.#toApiError(answer, call.path);
       return (call.read === undefined ? JSON.parse(answer.body.toString('utf8')) : call.read(answer.body)) as T;
     } catch (error) {
       throw this.#explain(error, call, signal);
@@ -273,10 +273,10 @@ export class Transport {
     return { origin: this.#connection.server.origin, basePath, userAgent: this.userAgent, authorization };
   }
 
-  #toApiError(answer: Answer): ApiError {
+  #toApiError(answer: Answer, path = ''): ApiError {
     const error = toApiError(answer, this.limits === undefined);
     if (GATEWAY_ANSWERS.includes(error.status)) this.activity.turnAway();
-    if (error.status === 429) this.#turns.limiter.throttled(error.retryAfterMs ?? DEFAULT_RETRY_AFTER_MS);
+    if (slowsAllDown(error, path)) this.#turns.limiter.throttled(error.retryAfterMs ?? DEFAULT_RETRY_AFTER_MS);
     return error;
   }
 

@@ -253,6 +253,17 @@ describe('Transport', () => {
       });
     });
 
+    it('to an eviction is about its pod alone: no other call waits for it', async () => {
+      const eviction: Call = { method: 'POST', path: '/api/v1/namespaces/a/pods/p/eviction', body: {} };
+      const refused = assert.rejects(server.transport.call(eviction), { status: 429, retryAfterMs: 60_000 });
+      const budget = status(429, 'TooManyRequests', 'it would violate the disruption budget of the pod');
+      (await server.next()).answer(429, budget, { 'retry-after': '60' });
+      await refused;
+      const answered = server.next().then((request) => request.answer(200, { ok: true }));
+      const [answer] = await Promise.all([server.transport.call(GET), answered]);
+      assert.deepEqual(answer, { ok: true });
+    });
+
     for (const [header, ms] of waits) {
       it(`reads Retry-After: ${header} as ${ms} ms`, async () => {
         const error =
