@@ -49,7 +49,7 @@ class Failback {
   readonly #options: FailbackOptions;
   /** By key of the target, in ms of a monotonic clock. */
   readonly #readySince = new Map<string, number>();
-  readonly #evictedAt = new Map<string, number>();
+  readonly #evicted = new Map<string, { readonly at: number; readonly key: string }>();
 
   constructor(options: FailbackOptions) {
     this.#options = options;
@@ -70,12 +70,13 @@ class Failback {
     const away = movable.filter(
       (proxy) => rulesFor(proxy, this.#options.policies()).failback?.value === 'WhenStable',
     );
+    const last = this.#evicted.get(key);
     const step = planFailback(
-      { readySince: this.#readySince.get(key), evictedAt: this.#evictedAt.get(key), away }, performance.now(),
+      { readySince: this.#readySince.get(key), evictedAt: last?.at, evictedKey: last?.key, away }, performance.now(),
     );
     if (step.kind === 'wait') return { kind: 'requeue-after', ms: step.ms };
     if (step.kind === 'no-change') return movable.length === 0 ? DONE : { kind: 'requeue-after', ms: INTERVAL_MS };
-    this.#evictedAt.set(key, performance.now());
+    this.#evicted.set(key, { at: performance.now(), key: step.proxy.key });
     this.#options.logger.info(
       { target: key, pod: step.proxy.key }, 'a pod is evicted to go back to a target that is stable again',
     );
@@ -83,7 +84,7 @@ class Failback {
     return { kind: 'requeue-after', ms: PAUSE_MS };
   }
 
-  /** A PodDisruptionBudget may refuse the eviction: it is retried at the next reconcile. */
+  /** A PodDisruptionBudget may refuse the eviction: it is retried after those of the other pods. */
   async #evict({ namespace, name, uid }: ProxyPod, signal: AbortSignal): Promise<void> {
     const eviction = {
       apiVersion: 'policy/v1', kind: 'Eviction', metadata: { namespace, name },

@@ -28,13 +28,21 @@ export type FailbackStep =
 export interface ReturnedTarget {
   readonly readySince: number | undefined;
   readonly evictedAt: number | undefined;
+  /** Key of the pod of the last eviction, which may have been refused. */
+  readonly evictedKey?: string | undefined;
   /** Pods that are away from it and should return. */
   readonly away: readonly ProxyPod[];
 }
 
-/** Decides the next step; the pod whose name sorts first is first. */
-export function planFailback({ readySince, evictedAt = -Infinity, away }: ReturnedTarget, now: number): FailbackStep {
-  const [next] = away.toSorted((one, other) => (one.key < other.key ? -1 : 1));
+/**
+ * Decides the next step. Pods take turns, in the order of their names: one that a disruption budget never lets go must
+ * not hold up the others.
+ */
+export function planFailback(
+  { readySince, evictedAt = -Infinity, evictedKey = '', away }: ReturnedTarget, now: number,
+): FailbackStep {
+  const inOrder = away.toSorted((one, other) => (one.key < other.key ? -1 : 1));
+  const next = inOrder.find(({ key }) => key > evictedKey) ?? inOrder[0];
   if (next === undefined || readySince === undefined) return { kind: 'no-change' };
   const ms = Math.max(readySince + STABLE_MS, evictedAt + PAUSE_MS) - now;
   return ms > 0 ? { kind: 'wait', ms } : { kind: 'evict', proxy: next };

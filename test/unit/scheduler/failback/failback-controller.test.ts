@@ -186,6 +186,17 @@ describe('an eviction', () => {
     await pass(1);
     assert.deepEqual([evicted.length, warnings()], [2, 0]);
   });
+  it('that a PodDisruptionBudget refuses again and again does not hold up those of other pods', async (t) => {
+    const { evicted, answer, pass, ready, away } = aWorld(t);
+    answer.error = new ApiError(429, 'TooManyRequests', 'disruption budget');
+    await ready(true);
+    await away('a');
+    await away('b');
+    await pass(STABLE_MS);
+    await pass(PAUSE_MS);
+    await pass(PAUSE_MS);
+    assert.deepEqual(evicted, ['eviction a', 'eviction b', 'eviction a']);
+  });
   for (const status of [404, 409]) {
     it(`of a pod that is not there any more (${status}) is no failure`, async (t) => {
       const { evicted, answer, pass, ready, away, gone, warnings } = aWorld(t);
