@@ -8,6 +8,7 @@ import { EVENTS } from '../../api/resource-types.ts';
 import type { EventRecord } from '../../model/proxy/event-record.ts';
 import { messageOf } from '../../process/errors.ts';
 import { forwardAbort } from '../flow/abort.ts';
+import { isAlreadyExists, isNotFound } from '../flow/api-error.ts';
 import { delay } from '../flow/backoff.ts';
 import type { ClusterClient } from '../client/cluster-client.ts';
 
@@ -146,6 +147,8 @@ export class EventRecorder implements EventSink {
       else await client.metadataOnly().patch(EVENTS, at, { patchType: 'merge', patch: { series } }, signal);
     } catch (error) {
       this.dropped += 1;
+      // an Event that does not exist cannot be continued as a series: its next repetition creates it
+      if (writtenCount === 0 ? !isAlreadyExists(error) : isNotFound(error)) remembered.writtenCount = 0;
       logger.debug({ event: name, error: messageOf(error) }, 'an event was not written');
     }
   }

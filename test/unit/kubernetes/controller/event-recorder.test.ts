@@ -60,6 +60,34 @@ describe('EventRecorder', () => {
     assert.equal(server.requests, 2);
   });
 
+  for (const [what, code, reason, next] of [
+    ['creates with its repetition what the server has not stored', 503, 'ServiceUnavailable', 'POST'],
+    ['continues what exists already, because an answer was lost', 409, 'AlreadyExists', 'PATCH'],
+  ] as const) {
+    it(what, async () => {
+      const recorder = start();
+      recorder.record(EVENT);
+      (await server.next()).answer(code, status(code, reason, '-'));
+      recorder.record(EVENT);
+      const repeated = await server.next();
+      const { series } = JSON.parse(repeated.body) as { readonly series?: { readonly count: number } };
+      assert.deepEqual([repeated.method, series?.count], [next, 2]);
+      repeated.answer(200, {});
+    });
+  }
+
+  it('creates a series anew whose Event is gone', async () => {
+    const recorder = start();
+    recorder.record(EVENT);
+    (await server.next()).answer(201, {});
+    recorder.record(EVENT);
+    (await server.next()).answer(404, status(404, 'NotFound', '-'));
+    recorder.record(EVENT);
+    const created = await server.next();
+    assert.equal(created.method, 'POST');
+    created.answer(201, {});
+  });
+
   it('tells different events apart', async () => {
     const recorder = start();
     recorder.record(EVENT);
