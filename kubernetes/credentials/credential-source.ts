@@ -20,6 +20,8 @@ export class CredentialSource {
   #connection: ClusterConnection;
   #readAt = -Infinity;
   #renewedAt = -Infinity;
+  /** The outcome of the last renewal, or of the one in progress. */
+  #renewal = Promise.resolve(false);
   #digest: string | undefined;
   #replaced = false;
   #problem: string | undefined;
@@ -73,11 +75,20 @@ export class CredentialSource {
     return { connection, resolved, changed };
   }
 
-  /** The server rejected the credentials. Returns whether a re-read may yield others, which is then due. */
-  async renew(): Promise<boolean> {
+  /**
+   * The server rejected the credentials. Returns whether a re-read has yielded others, which is then due. All calls in
+   * flight are rejected with them, and share one re-read.
+   */
+  renew(): Promise<boolean> {
     const now = performance.now();
-    if (!this.canChange || now - this.#renewedAt < this.#maxAgeMs) return false;
+    if (!this.canChange) return Promise.resolve(false);
+    if (now - this.#renewedAt < this.#maxAgeMs) return this.#renewal;
     this.#renewedAt = now;
+    this.#renewal = this.#renewNow();
+    return this.#renewal;
+  }
+
+  async #renewNow(): Promise<boolean> {
     const { credentials } = this.#connection;
     if (credentials.kind === 'auth-provider') forgetAuthProvider(credentials);
     if (credentials.kind === 'exec') credentials.plugin.reject();

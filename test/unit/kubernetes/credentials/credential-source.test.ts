@@ -97,6 +97,18 @@ describe('a token file', () => {
     assert.deepEqual((await source.read()).resolved, { token: 'two' });
   });
 
+  it('is read once for all calls that the server rejects, also for one that hears of it later', async (t) => {
+    const clock = standingClock(t);
+    const source = ofFile();
+    await source.read();
+    await writeFile(path, 'two');
+    clock.pass(MAX_AGE_MS);
+    assert.deepEqual(await Promise.all([source.renew(), source.renew()]), [true, true]);
+    assert.equal((await source.read()).changed, true);
+    assert.equal(await source.renew(), true);
+    assert.equal(source.isDue, false, 'it was not read again');
+  });
+
   it('that is missing fails the read, and helps no renewal', async (t) => {
     const clock = standingClock(t);
     const source = ofFile();

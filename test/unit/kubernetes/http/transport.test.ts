@@ -103,6 +103,25 @@ describe('Transport', () => {
       await answer;
     });
 
+    it('sends each call again that was rejected with credentials that have changed since', async (t) => {
+      const folder = await mkdtemp(join(tmpdir(), 'isthmus-transport-'));
+      t.after(() => rm(folder, { recursive: true }));
+      const path = join(folder, 'token');
+      await writeFile(path, 'one');
+      const transport = open({ kind: 'token-file', path });
+      const answers = Promise.all([transport.call(GET), transport.call(GET)]);
+      const rejected = [await server.next(), await server.next()];
+      await writeFile(path, 'two');
+      for (const request of rejected) request.answer(401, status(401, 'Unauthorized', 'the token has expired'));
+      const again = async (): Promise<string | undefined> => {
+        const request = await server.next();
+        request.answer(200, { ok: true });
+        return request.headers.authorization;
+      };
+      const [answered, ...sent] = await Promise.all([answers, again(), again()]);
+      assert.deepEqual([answered, sent], [[{ ok: true }, { ok: true }], ['Bearer two', 'Bearer two']]);
+    });
+
     it('reads a token file again after some seconds, and not at each call', async (t) => {
       let now = performance.now();
       t.mock.method(performance, 'now', () => now);
