@@ -121,6 +121,7 @@ export class TargetCluster {
     clearTimeout(this.#retryTimer);
     this.#secretWatch?.abort();
     this.#kubeconfig = undefined;
+    void this.#closeSession(); // also where it leads to the same server: it has one mode of delegation
     if (spec.self === true) void this.#open(async () => this.#environment.sourceConnection);
     else this.#followSecret(spec);
   }
@@ -215,10 +216,7 @@ export class TargetCluster {
   #startSession(connection: ClusterConnection): void {
     const { source, userAgent, sourceId, fence, logger } = this.#environment;
     const session = new TargetSession({
-      connection,
-      userAgent,
-      sourceId,
-      fence,
+      connection, userAgent, sourceId, fence,
       namespace: this.ref.kind === 'Target' ? this.ref.namespace : undefined,
       sourceSummary: { source, name: this.nodeName },
       delegation: this.#requestedMode(),

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { TARGET_KEY_ANNOTATION } from '../../../api/objects/keys.ts';
 import { TargetCluster } from '../../../targets/target-cluster.ts';
+import type { TargetSession } from '../../../targets/target-session.ts';
 import { withTargetKey } from '../../../model/delegate/pod-chaperon.ts';
 import { findCandidate } from '../../../scheduler/cycle/candidate-writer.ts';
 import { aChaperon, aChaperonRecord, aDelegateRecord, annotated, aProxyRecord } from '../../support/builders.ts';
+import { ScriptedApiServer, SILENT } from '../../support/scripted-api-server.ts';
 
 const TENANTS = 'Target/team-a/own';
 
@@ -16,6 +18,35 @@ function clusterTarget(...others: string[]): TargetCluster {
   };
   return new TargetCluster({ kind: 'ClusterTarget', name: 'c' }, {} as never, listener);
 }
+
+describe('a target whose spec asks for another mode of delegation', () => {
+  it('has a new session with that mode, also where it is the source itself', async (t) => {
+    const source = await ScriptedApiServer.start();
+    t.after(() => source.stop());
+    const opened: TargetSession[] = [];
+    let heard = (): void => undefined;
+    const target = new TargetCluster({ kind: 'ClusterTarget', name: 'c' }, {
+      source: source.client, sourceId: 's', installNamespace: 'i', userAgent: 'isthmus-test', logger: SILENT,
+      sourceConnection: source.connection(),
+    }, {
+      sessionOpened: (_target, session) => {
+        opened.push(session);
+        heard();
+      },
+      changed: () => heard(), storedDelegation: () => undefined, identified: () => undefined, isTarget: () => false,
+    });
+    t.after(() => target.stop());
+    const until = (holds: () => boolean) => new Promise<void>((resolve) => {
+      heard = () => holds() && resolve();
+      heard();
+    });
+    for (const delegation of ['PodChaperon', 'Pod'] as const) {
+      target.update({ self: true, delegation });
+      await until(() => target.session?.mode === delegation);
+    }
+    assert.deepEqual(opened.map(({ mode, signal }) => [mode, signal.aborted]), [['PodChaperon', true], ['Pod', false]]);
+  });
+});
 
 describe('what is in the cluster of a target', () => {
   const through = (target: string) => aChaperonRecord(annotated({ [TARGET_KEY_ANNOTATION]: target }));
