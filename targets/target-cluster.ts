@@ -224,12 +224,14 @@ export class TargetCluster {
     });
     this.#session = session;
     session.client.transport.budget?.onExceeded((error) => this.#disableForLimit(session, error));
+    // what a session notices while it ends is no change of the target, which may have been removed
+    const changed = (): void => void (this.#session === session && this.#listener.changed(this));
     session.onConnection(() => {
       this.#logFailure(session);
-      this.#listener.changed(this);
+      changed();
     });
-    session.client.transport.onRoundTrip = () => this.#listener.changed(this);
-    session.client.transport.credentials.onProblem = () => this.#listener.changed(this);
+    session.client.transport.onRoundTrip = changed;
+    session.client.transport.credentials.onProblem = changed;
     this.#listener.sessionOpened(this, session);
     this.#listener.changed(this);
     void this.#identifyAndRun(session);

@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { TARGET_KEY_ANNOTATION } from '../../../api/objects/keys.ts';
+import { readExec } from '../../../kubernetes/credentials/exec-credential.ts';
+import { ExecPlugin } from '../../../kubernetes/credentials/exec-plugin.ts';
 import { TargetCluster } from '../../../targets/target-cluster.ts';
 import type { TargetSession } from '../../../targets/target-session.ts';
 import { withTargetKey } from '../../../model/delegate/pod-chaperon.ts';
 import { findCandidate } from '../../../scheduler/cycle/candidate-writer.ts';
+import type { RunOutcome } from '../../../process/programs/bounded-run.ts';
 import { aChaperon, aChaperonRecord, aDelegateRecord, annotated, aProxyRecord } from '../../support/builders.ts';
 import { ScriptedApiServer, SILENT } from '../../support/scripted-api-server.ts';
 
@@ -17,6 +21,19 @@ function clusterTarget(...others: string[]): TargetCluster {
     identified: () => undefined, isTarget: (key: string) => others.includes(key),
   };
   return new TargetCluster({ kind: 'ClusterTarget', name: 'c' }, {} as never, listener);
+}
+
+/** An exec plugin that runs until it is stopped; `started` resolves when it runs. */
+function endlessPlugin(): { readonly plugin: ExecPlugin; readonly started: Promise<void> } {
+  const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: 'aws', interactiveMode: 'Never' };
+  const place = { env: {}, atTerminal: false, isInteractive: false };
+  let begin = (): void => undefined;
+  const started = new Promise<void>((resolve) => (begin = resolve));
+  const run = (_run: unknown, signal: AbortSignal): Promise<RunOutcome> => {
+    begin();
+    return new Promise((resolve) => signal.addEventListener('abort', () => resolve({ kind: 'aborted' })));
+  };
+  return { plugin: new ExecPlugin(readExec(exec, {}, undefined), place, { run, now: Date.now }), started };
 }
 
 describe('a target whose spec asks for another mode of delegation', () => {
@@ -45,6 +62,28 @@ describe('a target whose spec asks for another mode of delegation', () => {
       await until(() => target.session?.mode === delegation);
     }
     assert.deepEqual(opened.map(({ mode, signal }) => [mode, signal.aborted]), [['PodChaperon', true], ['Pod', false]]);
+  });
+});
+
+describe('a target that was removed', () => {
+  it('does not change any more, also where its session notices something while it ends', async (t) => {
+    const source = await ScriptedApiServer.start();
+    t.after(() => source.stop());
+    const { plugin, started } = endlessPlugin();
+    let changes = 0;
+    const target = new TargetCluster({ kind: 'ClusterTarget', name: 'c' }, {
+      source: source.client, sourceId: 's', installNamespace: 'i', userAgent: 'isthmus-test', logger: SILENT,
+      sourceConnection: source.connection({ kind: 'exec', plugin }),
+    }, {
+      sessionOpened: () => undefined, changed: () => (changes += 1), storedDelegation: () => undefined,
+      identified: () => undefined, isTarget: () => false,
+    });
+    target.update({ self: true });
+    await started;
+    const before = changes;
+    await target.stop();
+    for (let turn = 0; turn < 10; turn += 1) await nextTurn();
+    assert.equal(changes, before);
   });
 });
 
