@@ -105,8 +105,9 @@ export class TargetClusters {
   /** Nobody acts on figures in its status. With a thousand targets, most of the work would be to tell of them. */
   #changed(before: TargetObject | undefined, after: TargetObject | undefined): void {
     if (before !== undefined && after !== undefined && isSameButForFigures(before, after)) return;
+    // a target that was deleted and created again while the watch was away is another one
+    if (before !== undefined && before.uid !== after?.uid) this.#remove(before);
     if (after !== undefined) this.#update(after);
-    else if (before !== undefined) this.#remove(before);
   }
 
   #update(object: TargetObject): void {

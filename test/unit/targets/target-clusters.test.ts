@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { DEFAULT_TENANT_SETTINGS, TenantRules } from '../../../targets/access/tenant-rules.ts';
 import { TargetClusters } from '../../../targets/target-clusters.ts';
-import { ScriptedApiServer, SILENT, type Exchange } from '../../support/scripted-api-server.ts';
+import { ScriptedApiServer, SILENT, status, type Exchange } from '../../support/scripted-api-server.ts';
 
 const MOST = 2;
 const target = (name: string, second: number, namespace = 'team-a') => ({
@@ -19,6 +19,7 @@ describe('Targets beyond what a namespace may have', () => {
   let stopped: AbortController;
   let targets: TargetClusters;
   let watch: Exchange | undefined;
+  let served: ReturnType<typeof target>[];
   /** Names of the Secrets that were asked for, in order. */
   let secrets: string[];
   let running: Promise<void>;
@@ -35,7 +36,8 @@ describe('Targets beyond what a namespace may have', () => {
     );
     targets.listen({ changed: () => heard(), removed: () => heard() });
     running = targets.run(stopped.signal);
-    void serve([target('c', 3), target('d', 4), target('a', 1), target('other', 5, 'team-b')]);
+    served = [target('c', 3), target('d', 4), target('a', 1), target('other', 5, 'team-b')];
+    void serve(served);
     await untilUsed('a', 'c', 'other');
   });
   afterEach(async () => {
@@ -91,6 +93,13 @@ describe('Targets beyond what a namespace may have', () => {
     watch?.send('DELETED', { ...target('a', 1), metadata: { ...target('a', 1).metadata, resourceVersion: '10' } });
     await untilUsed('c', 'd', 'other');
     await until(() => secrets.includes('metadata.name=d'));
+  });
+
+  it('are ranked anew when one was deleted and created again while the watch was away', async () => {
+    const again = target('a', 9);
+    served[2] = { ...again, metadata: { ...again.metadata, uid: 'a-again' } };
+    watch?.send('ERROR', status(410, 'Expired', 'too old resource version'));
+    await untilUsed('c', 'd', 'other');
   });
 
   it('are those that an older one has displaced', async () => {
