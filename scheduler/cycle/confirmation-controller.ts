@@ -61,6 +61,8 @@ export class Confirmations {
   readonly #unanswered = new Set<string>();
   /** Namespaces of targets that do not serve SourceLeases, or deny them. */
   readonly #withoutLeases = new Set<string>();
+  /** Namespaces of each target, by its key, in which a candidate was given a deadline, or was observed with one. */
+  readonly #namespaces = new Map<string, Set<string>>();
   #enqueue: (targetNamespace: string) => void = () => undefined;
 
   constructor(options: ConfirmationOptions) {
@@ -78,17 +80,26 @@ export class Confirmations {
         this.#noteBound(targets.byNode(after.nodeName), after);
       }
     });
-    const namespaces = new Map<string, Set<string>>();
     targets.listen({
       sessionOpened: (target, { chaperons }) => chaperons.onChange((_key, before, after) => {
         if (before !== undefined || after?.confirmBefore === undefined) return;
-        namespaces.set(target.key, (namespaces.get(target.key) ?? new Set()).add(targetNamespaceOf(target.key, after)));
+        this.#noteNamespace(target.key, targetNamespaceOf(target.key, after));
         const proxy = proxies.get(after.parentKey);
         if (proxy?.uid === after.parentUid && proxy.nodeName === target.nodeName) this.#noteBound(target, proxy);
       }),
-      changed: (target) => target.availability.kind === 'ready' && namespaces.get(target.key)?.forEach(this.#enqueue),
-      removed: ({ key }) => namespaces.get(key)?.forEach((targetNamespace) => this.deadlines.drop(targetNamespace)),
+      changed: ({ key, availability }) =>
+        availability.kind === 'ready' && this.#namespaces.get(key)?.forEach((known) => this.#enqueue(known)),
+      removed: ({ key }) => this.#forget(key),
     });
+  }
+
+  #noteNamespace(target: string, targetNamespace: string): void {
+    this.#namespaces.set(target, (this.#namespaces.get(target) ?? new Set()).add(targetNamespace));
+  }
+
+  #forget(target: string): void {
+    for (const targetNamespace of this.#namespaces.get(target) ?? []) this.deadlines.drop(targetNamespace);
+    this.#namespaces.delete(target);
   }
 
   /**
@@ -101,6 +112,7 @@ export class Confirmations {
     const targetNamespace = targetNamespaceOf(key, proxy);
     const mayBeStopped = stops && !mayTakeLong && proxy.group === undefined;
     if (!mayBeStopped || this.#withoutLeases.has(targetNamespace)) return undefined;
+    this.#noteNamespace(key, targetNamespace);
     if (!this.deadlines.isKnown(targetNamespace)) this.#enqueue(targetNamespace);
     return this.deadlines.begin(targetNamespace, proxy, session.client.transport.clock, performance.now());
   }

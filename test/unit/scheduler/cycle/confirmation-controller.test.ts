@@ -55,9 +55,11 @@ function world(t: TestContext, renewTime?: string) {
     sourceId: 'source', logger: SILENT, ready: Promise.resolve(),
     proxies: { onChange: (listener: ChangeListener<ProxyPod>) => (bindSeen = listener) },
     targets: {
-      get: targetOf, byNode: (name: string) => targetOf(name.replace('node-', '')), listen: () => undefined,
+      get: targetOf, byNode: (name: string) => targetOf(name.replace('node-', '')),
+      listen: (one: typeof listener) => (listener = one),
     },
   } as unknown as ConfirmationOptions;
+  let listener: Record<'changed', (target: TargetCluster) => void> | undefined;
   const confirmations = new Confirmations(options);
   confirmations.start(stop.signal);
   const settled = async (): Promise<void> => {
@@ -68,6 +70,7 @@ function world(t: TestContext, renewTime?: string) {
     send: (key: string, proxy = PROXY, mayTakeLong = false) =>
       confirmations.deadlineFor(targetOf(key), proxy, mayTakeLong),
     bind: (key: string) => bindSeen('', PROXY, { ...aProxyRecord(onNode(`node-${key}`)) }),
+    back: (key: string) => listener?.changed(targetOf(key)),
     settled,
     pass: async (ms: number): Promise<void> => {
       now += ms;
@@ -140,6 +143,18 @@ describe('a deadline', () => {
   for (const [what, [prepare, ...rest]] of Object.entries(none)) {
     it(`is not given ${what}`, async (t) => assert.equal(await sentWith(t, prepare, ...rest), undefined));
   }
+  it('is given again once the target is back and has nothing of a candidate that was abandoned there', async (t) => {
+    const { send, back, settled, confirmations } = world(t);
+    send('t0');
+    await settled();
+    assert.equal(typeof send('t0'), 'number');
+    confirmations.deadlines.abandon('t0 team-a', PROXY.uid); // it never arrived there, so that no watch shows it
+    const later = aProxyRecord(withUid('later'));
+    assert.equal(send('t0', later), undefined);
+    back('t0');
+    await settled();
+    assert.equal(typeof send('t0', later), 'number');
+  });
   it('is later than what an earlier process has announced', async (t) => {
     const { send, settled } = world(t, '2026-01-01T00:00:00.000Z');
     send('t0');
