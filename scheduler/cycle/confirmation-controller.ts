@@ -97,8 +97,14 @@ export class Confirmations {
     this.#namespaces.set(target, (this.#namespaces.get(target) ?? new Set()).add(targetNamespace));
   }
 
+  /** A target that is added again under the name may be another cluster. */
   #forget(target: string): void {
-    for (const targetNamespace of this.#namespaces.get(target) ?? []) this.deadlines.drop(targetNamespace);
+    for (const targetNamespace of this.#namespaces.get(target) ?? []) {
+      this.deadlines.drop(targetNamespace);
+      for (const known of [this.#withoutLeases, this.#unanswered, this.#tellAt, this.#readAt]) {
+        known.delete(targetNamespace);
+      }
+    }
     this.#namespaces.delete(target);
   }
 

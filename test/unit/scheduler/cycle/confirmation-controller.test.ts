@@ -59,7 +59,7 @@ function world(t: TestContext, renewTime?: string) {
       listen: (one: typeof listener) => (listener = one),
     },
   } as unknown as ConfirmationOptions;
-  let listener: Record<'changed', (target: TargetCluster) => void> | undefined;
+  let listener: Record<'changed' | 'removed', (target: TargetCluster) => void> | undefined;
   const confirmations = new Confirmations(options);
   confirmations.start(stop.signal);
   const settled = async (): Promise<void> => {
@@ -70,7 +70,7 @@ function world(t: TestContext, renewTime?: string) {
     send: (key: string, proxy = PROXY, mayTakeLong = false) =>
       confirmations.deadlineFor(targetOf(key), proxy, mayTakeLong),
     bind: (key: string) => bindSeen('', PROXY, { ...aProxyRecord(onNode(`node-${key}`)) }),
-    back: (key: string) => listener?.changed(targetOf(key)),
+    back: (key: string) => listener?.changed(targetOf(key)), remove: (key: string) => listener?.removed(targetOf(key)),
     settled,
     pass: async (ms: number): Promise<void> => {
       now += ms;
@@ -154,6 +154,20 @@ describe('a deadline', () => {
     back('t0');
     await settled();
     assert.equal(typeof send('t0', later), 'number');
+  });
+  it('is given in another cluster that has the name of one without SourceLeases', async (t) => {
+    const { answers, send, bind, remove, settled, pass } = world(t, new Date(1_000).toISOString());
+    answers.write = new ApiError(404, 'NotFound', 'no such kind');
+    send('t0');
+    bind('t0');
+    await settled();
+    await pass(1_000);
+    assert.equal(send('t0'), undefined, 'it has none');
+    remove('t0');
+    delete answers.write;
+    send('t0');
+    await settled();
+    assert.equal(typeof send('t0'), 'number');
   });
   it('is later than what an earlier process has announced', async (t) => {
     const { send, settled } = world(t, '2026-01-01T00:00:00.000Z');
