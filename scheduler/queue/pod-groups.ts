@@ -37,18 +37,23 @@ export class PodGroups {
   readonly #groups = new Map<string, Group>();
   readonly #byUid = new Map<string, GroupMember>();
 
-  /** Updates a member. Returns the keys of the other members when its state has changed. */
+  /**
+   * Updates a member. Returns the keys of the other members when its state has changed, also of the group that it has
+   * left: labels of pods may be changed.
+   */
   put(
     { uid, key, namespace, priority, createdAt, group: { name, minCount } }: GroupMember, state: MemberState,
   ): readonly string[] {
     const member: GroupMember = { uid, key, namespace, priority, createdAt, group: { name, minCount } };
+    const former = this.#byUid.get(uid);
+    const left = former !== undefined && groupKey(former) !== groupKey(member) ? this.remove(uid) : [];
     const group = this.#groupOf(member);
     const before = group.states.get(uid);
     group.members.set(uid, member);
     group.states.set(uid, state);
     this.#byUid.set(uid, member);
     if (state === 'bound') group.committed = true;
-    return before === state ? [] : others(group, uid);
+    return before === state ? left : [...left, ...others(group, uid)];
   }
 
   /** A member's candidate is gone. Returns the keys of the other members when that changes the state. */

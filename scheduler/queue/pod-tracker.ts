@@ -31,7 +31,7 @@ export class PodTracker {
 
   #noteMember(proxy: ProxyPod, stateOf: () => MemberState): void {
     const { group } = proxy;
-    if (group === undefined) return;
+    if (group === undefined) return this.enqueueAll(this.groups.remove(proxy.uid));
     const isOut = proxy.nodeName === undefined && (proxy.terminating || isTerminal(proxy.phase));
     this.enqueueAll(isOut ? this.groups.remove(proxy.uid) : this.groups.put({ ...proxy, group }, stateOf()));
   }

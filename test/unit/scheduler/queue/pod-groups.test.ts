@@ -42,6 +42,13 @@ describe('the state of a group', () => {
     it(name, () => assert.equal(told(groupsOf(states).stateOf('uid-a')), groupState));
   }
 
+  it('does not count a pod that has been relabelled into another group, and tells the others', () => {
+    const groups = groupsOf({ a: 'unplaced', b: 'unplaced' }, 2);
+    const heard = groups.put(member('b', 2, { group: { name: 'other', minCount: 2 } }), 'unplaced');
+    assert.deepEqual(heard, ['team/a']);
+    assert.deepEqual([told(groups.stateOf('uid-a')), told(groups.stateOf('uid-b'))], ['too-few', 'too-few']);
+  });
+
   it('is none for a pod of no group', () => assert.equal(new PodGroups().stateOf('uid-a'), undefined));
 
   it('of one namespace says nothing of a group of the same name in another', () => {

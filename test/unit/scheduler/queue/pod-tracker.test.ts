@@ -53,6 +53,15 @@ describe('tracker of pods', () => {
     assert.equal(tracker.placed.changes, before + 2, 'it was nowhere');
   });
 
+  it('no longer counts a pod whose labels have left its group, and wakes the others', () => {
+    count(inGroup('a'));
+    count(inGroup('b'));
+    taken();
+    count(named('b'));
+    assert.deepEqual(taken(), [named('a').key]);
+    assert.deepEqual([tracker.groups.stateOf('a')?.kind, tracker.groups.stateOf('b')], ['too-few', undefined]);
+  });
+
   it('wake the other members of a group', () => {
     count(inGroup('a'));
     count(inGroup('b'));
