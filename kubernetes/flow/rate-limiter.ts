@@ -70,18 +70,16 @@ export class RateLimiter {
   }
 
   #wait(signals: readonly AbortSignal[]): Promise<void> {
+    if (signals.some(({ aborted }) => aborted)) return Promise.resolve();
     return new Promise((resolve) => {
-      const waiting: Waiting = {
-        admit: () => {
-          forget();
-          resolve();
-        },
-      };
-      this.#waiting.add(waiting);
-      const forget = onAnyAbort(signals, () => {
+      const end = (): void => {
         this.#waiting.delete(waiting);
+        forget();
         resolve();
-      });
+      };
+      const waiting: Waiting = { admit: end };
+      this.#waiting.add(waiting);
+      const forget = onAnyAbort(signals, end);
       this.#schedule();
     });
   }

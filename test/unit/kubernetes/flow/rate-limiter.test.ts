@@ -1,5 +1,6 @@
 // Virtual time: the clock moves only by `pass`.
 import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
 import { describe, it, type TestContext } from 'node:test';
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
@@ -84,5 +85,16 @@ describe('RateLimiter', () => {
     assert.deepEqual(admitted, ['leaves']);
     await pass(2_100);
     assert.deepEqual(admitted, ['leaves', 'stays']);
+  });
+
+  it('leaves no listener on the signals of one who no longer wants to wait', async (t) => {
+    const { limiter } = harness(t);
+    limiter.throttled(1_000);
+    const [leaving, staying] = [new AbortController(), new AbortController()];
+    const waiting = limiter.admit(15_000, staying.signal, leaving.signal);
+    leaving.abort();
+    await waiting;
+    await limiter.admit(15_000, staying.signal, leaving.signal);
+    assert.deepEqual(getEventListeners(staying.signal, 'abort'), []);
   });
 });
