@@ -4,7 +4,7 @@ import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import type { Pod } from '../../api/objects/core.ts';
 import { SENT_CHANGES_ANNOTATION } from '../../api/objects/keys.ts';
 import { PODS } from '../../api/resource-types.ts';
-import { ignoreStale, isRejection } from '../../kubernetes/flow/api-error.ts';
+import { ignoreStale, isNotFound, isRejection } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import type { EventSink } from '../../kubernetes/controller/event-recorder.ts';
 import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
@@ -35,12 +35,12 @@ export async function applyChanges(
     if (controllerOf(pod.metadata)?.uid !== metadata.uid) return;
     await executePlan(client, planLiveChanges(pod, text), signal);
   } catch (error) {
-    if (!isRejection(error)) return ignoreStale(error);
+    if (!isRejection(error) || (pod === undefined && isNotFound(error))) return ignoreStale(error);
     logger.warn(
       { chaperon: objectKey(metadata), error: messageOf(error) }, 'this cluster rejects a change of the running pod',
     );
     if (pod !== undefined) events.record(changeRefused(pod, messageOf(error)));
-    const patch = { metadata: { annotations: { [SENT_CHANGES_ANNOTATION]: text } } };
+    const patch = { metadata: { uid: pod?.metadata.uid, annotations: { [SENT_CHANGES_ANNOTATION]: text } } };
     await client.patch(PODS, at, { patchType: 'merge', patch }, signal).catch(ignoreStale);
   }
 }

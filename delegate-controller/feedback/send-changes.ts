@@ -1,7 +1,7 @@
 // Sends the user's changes of a running pod to its target. They are rare, so they are computed from uncached reads.
 import { SENT_CHANGES_ANNOTATION } from '../../api/objects/keys.ts';
 import { PODS } from '../../api/resource-types.ts';
-import { isRejection } from '../../kubernetes/flow/api-error.ts';
+import { isNotFound, isRejection } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import type { EventSink } from '../../kubernetes/controller/event-recorder.ts';
 import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
@@ -35,12 +35,13 @@ export async function sendChanges(
     kind: 'patch', type: DELEGATIONS[mode].type, at: { namespace, name }, patchType: 'merge',
     patch: { metadata: { uid, annotations: { [SENT_CHANGES_ANNOTATION]: text } } },
   }];
+  let plan = noted;
   try {
-    const isPod = mode === 'Pod';
-    const plan = isPod ? planLiveChanges(await target.get(PODS, { namespace, name }, signal), text) : noted;
+    if (mode === 'Pod') plan = planLiveChanges(await target.get(PODS, { namespace, name }, signal), text);
     await executePlan(target, plan, signal);
   } catch (error) {
     if (!isRejection(error)) throw error;
+    if (isNotFound(error) && plan === noted) return; // it is gone, as the watch will tell: nothing was refused
     events.record({
       regarding: regardingPod(proxy), type: 'Warning', reason: 'ChangeRefused', action: 'Carry', note: messageOf(error),
     });

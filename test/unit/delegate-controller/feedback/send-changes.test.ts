@@ -23,7 +23,7 @@ interface Written {
   readonly kind: string;
   readonly subresource: string | undefined;
   readonly patch: {
-    readonly metadata?: { readonly annotations?: Readonly<Record<string, string>> };
+    readonly metadata?: { readonly uid?: string; readonly annotations?: Readonly<Record<string, string>> };
     readonly spec?: { readonly containers?: readonly { readonly image?: string }[] };
   };
 }
@@ -96,6 +96,12 @@ describe('changes that a source sends', () => {
       [['ChangeRefused', rejected.message, 'Warning']]);
     assert.notEqual(notedIn(written.at(-1)!), undefined);
   });
+  it('are over when the PodChaperon is gone: nobody has refused them', async () => {
+    const gone = new ApiError(404, 'NotFound', 'podchaperons "web" not found');
+    const { written, told, done } = send(aProxy(), 'PodChaperon', gone, gone);
+    await done;
+    assert.deepEqual([written, told], [[], []]);
+  });
   for (const error of [new Error('timeout'), new ApiError(500, '', '-'), new ApiError(409, 'Conflict', '-'),
     new ApiError(429, '', '-')]) {
     it(`are sent again after ${error.message}, which is no rejection`, async () => {
@@ -135,11 +141,12 @@ describe('changes that a target applies', () => {
     await done;
     assert.deepEqual(told.map(({ reason, regarding }) => [reason, regarding.uid]), [['ChangeRefused', 'delegate-uid']]);
     assert.deepEqual(written.map(notedIn), [TEXT]);
+    assert.equal(written[0]?.patch.metadata?.uid, 'delegate-uid', 'and on no later one of its name');
   });
   it('of a delegate that is gone are over', async () => {
     const { written, told, done } = apply(new ApiError(404, 'NotFound', '-'));
     await done;
-    assert.deepEqual([written.filter(({ patch }) => patch.spec !== undefined), told], [[], []]);
+    assert.deepEqual([written, told], [[], []]);
   });
   it('wait for the next look when the delegate has changed meanwhile', async () => {
     const { told, done } = apply(aDelegate(), new ApiError(409, 'Conflict', '-'));
