@@ -124,10 +124,12 @@ class ServedCertificate {
 
   /** The first valid pair. */
   first(signal: AbortSignal): Promise<CertificatePair> {
-    return new Promise((resolve, reject) => {
+    const first = new Promise<CertificatePair>((resolve, reject) => {
       this.#arrived = resolve;
       signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
     });
+    first.catch(() => undefined); // reported to whoever awaits it
+    return first;
   }
 
   serve(pair: CertificatePair): boolean {
