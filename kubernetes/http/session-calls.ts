@@ -26,6 +26,8 @@ export class SessionCalls implements CallPath {
   /** Connections of the pool; its own count looks at all of them. */
   #connected = 0;
   #isClosed = false;
+  /** Hears that no call is in flight on the session. */
+  #noneInFlight: () => void = () => undefined;
 
   /**
    * `makePool` is called when there is a call for a pool and no pool: its queue takes 20 kB. `session` gives the last
@@ -42,13 +44,17 @@ export class SessionCalls implements CallPath {
       return;
     }
     this.#inFlight += 1;
-    void this.#send(opening, request, handler).finally(() => (this.#inFlight -= 1));
+    void this.#send(opening, request, handler).finally(() => {
+      this.#inFlight -= 1;
+      if (this.#inFlight === 0) this.#noneInFlight();
+    });
   }
 
-  /** The pool ends with its last call in flight; calls after that fail. */
-  close(): Promise<void> {
+  /** The pool ends with the last call in flight, also of those that the session may leave to it. */
+  async close(): Promise<void> {
     this.#isClosed = true;
-    return this.#openPool().close();
+    if (this.#inFlight > 0) await new Promise<void>((resolve) => (this.#noneInFlight = resolve));
+    await this.#openPool().close();
   }
 
   /** Ends the pool and its calls at once; calls after that fail. */

@@ -342,6 +342,17 @@ describe('SessionCalls', () => {
     assert.equal(session.ended, true);
   });
 
+  it('finishes over the pool what its session cannot have after the credentials were replaced', async (t) => {
+    await openOldWatch(t);
+    for (const socket of sockets) socket.unpipe();
+    const answer = send({ method: 'POST', body: '{}' });
+    answer.catch(() => undefined);
+    access.retire();
+    const answered = requests(1).then(([call]) => call?.answer('done'));
+    const [{ body }] = await Promise.all([answer, answered]);
+    assert.deepEqual([body.toString(), seen.map(({ over }) => over)], ['done', ['http/1.1']]);
+  });
+
   it('finishes a call that waited for its session when the credentials were replaced', async () => {
     const opening = access.session();
     opening.catch(() => undefined);
