@@ -46,6 +46,7 @@ function followEvents(
     client: session.client,
     logger,
     type: EVENTS,
+    lacksBookmarks: true,
     selection: { namespace: ref.kind === 'Target' ? ref.namespace : undefined, fieldSelector: WARNINGS_OF_PODS },
     project: (event) => {
       const proxy = informer.hasSynced && isNew(event) ? proxyOf(event) : undefined;

@@ -30,6 +30,8 @@ export interface ReflectorSource<T extends KubernetesObject> {
   readonly fields?: FieldsOf<T>;
   /** Whether the collection has to be watched while it is empty; always when missing. */
   readonly demand?: WatchDemand;
+  /** Whether API servers send no bookmarks for the kind, as for Events, of which they keep no watch cache. */
+  readonly lacksBookmarks?: boolean;
 }
 
 /** A source with its readers. */
@@ -49,6 +51,8 @@ const PASSING_REFUSALS = 6;
 const STABLE_MS = 1_000;
 /** Watch timeout in seconds, after which the server ends it; with jitter, so that not all end at once. */
 const WATCH_SECONDS = { least: 300, spread: 300 };
+/** The same without bookmarks: the server ends a quiet watch before its silence makes it count as dead. */
+const QUIET_WATCH_SECONDS = { least: 60, spread: 20 };
 
 /** Runs until `signal` is aborted. Never throws: every failure is reported to the sink and retried. */
 export async function reflect<T extends KubernetesObject>(
@@ -223,7 +227,8 @@ function openWatch<T extends KubernetesObject>(
   source: OpenedSource<T>, from: Readonly<Record<string, string>>, signal: AbortSignal,
 ): Promise<WatchStream> {
   const { client, type, selection } = source;
-  const seconds = WATCH_SECONDS.least + Math.floor(Math.random() * WATCH_SECONDS.spread);
+  const { least, spread } = source.lacksBookmarks === true ? QUIET_WATCH_SECONDS : WATCH_SECONDS;
+  const seconds = least + Math.floor(Math.random() * spread);
   const query =
     { ...selectors(selection), watch: 'true', allowWatchBookmarks: 'true', ...from, timeoutSeconds: String(seconds) };
   return client.transport.stream(

@@ -5,6 +5,7 @@ import type { KubernetesObject } from '../../../../api/objects/core.ts';
 import {
   startDelegateEvents, type DelegateEventsOptions,
 } from '../../../../delegate-controller/feedback/delegate-events-controller.ts';
+import { TRANSPORT_TIMINGS } from '../../../../kubernetes/http/cluster-access.ts';
 import type { EventRecord } from '../../../../model/proxy/event-record.ts';
 import type { TargetCluster } from '../../../../targets/target-cluster.ts';
 import type { TargetSession } from '../../../../targets/target-session.ts';
@@ -66,6 +67,14 @@ describe('warnings about a delegate', () => {
     (await server.watch('20')).send('ADDED', warning('After', '21'));
     await untilRepeated(5);
     assert.deepEqual(repeated, ['First', 'Second', 'Meanwhile', 'MeanwhileToo', 'After']);
+  });
+
+  it('are watched for so short that the server ends a quiet watch before it counts as dead', async (t) => {
+    const { server } = await aTarget(t);
+    await server.list('10');
+    const { query } = await server.watch('10');
+    const ms = Number(query.get('timeoutSeconds')) * 1_000;
+    assert.ok(ms < TRANSPORT_TIMINGS.guardedSilenceMs, `Events have no bookmarks, and it lasts ${ms} ms`);
   });
 
   it('are repeated again when they happen again', async (t) => {
