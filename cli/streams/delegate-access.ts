@@ -5,7 +5,7 @@ import type { Node, Pod } from '../../api/objects/core.ts';
 import {
   CLUSTER_TARGET_NAME_LABEL, PARENT_UID_LABEL, TARGET_NAME_LABEL, TARGET_NAMESPACE_LABEL,
 } from '../../api/objects/keys.ts';
-import { CLUSTER_TARGETS, NODES, PODS, SECRETS, TARGETS } from '../../api/resource-types.ts';
+import { CLUSTER_TARGETS, NODES, POD_CHAPERONS, PODS, SECRETS, TARGETS } from '../../api/resource-types.ts';
 import { isNotFound } from '../../kubernetes/flow/api-error.ts';
 import { ClusterClient, pathOf } from '../../kubernetes/client/cluster-client.ts';
 import type { ClusterConnection } from '../../kubernetes/credentials/kubeconfig.ts';
@@ -13,6 +13,7 @@ import { userAgent, type OpenCluster } from '../../kubernetes/client/open-cluste
 import { Transport } from '../../kubernetes/http/transport.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { AppError } from '../../process/errors.ts';
+import type { StreamTarget } from '../../virtual-node/streams/stream-permissions.ts';
 import { kubeconfigSecretRef, readTargetConnection } from '../../targets/access/target-kubeconfig.ts';
 import { targetText } from '../clusters/cluster-flags.ts';
 
@@ -33,6 +34,8 @@ export interface DelegateAccess {
   /** Path of the delegate pod in the target's API. */
   readonly path: string;
   readonly container: string;
+  /** On which the permission for its streams is requested; undefined where the source made the delegate itself. */
+  readonly chaperon: StreamTarget['chaperon'];
 }
 
 /**
@@ -52,7 +55,13 @@ export async function openDelegate(
     await transport.close();
     throw error;
   });
-  return { transport, path: pathOf(PODS, { namespace, name: delegate.metadata.name ?? '' }), container };
+  const path = pathOf(PODS, { namespace, name: delegate.metadata.name ?? '' });
+  return { transport, path, container, chaperon: chaperonOf(delegate) };
+}
+
+function chaperonOf({ metadata: { namespace = '', ownerReferences } }: Pod): DelegateAccess['chaperon'] {
+  const owner = ownerReferences?.find(({ kind }) => kind === POD_CHAPERONS.kind);
+  return owner && { mode: 'PodChaperon', namespace, name: owner.name, uid: owner.uid };
 }
 
 /** Throws AppError `NotFound` for a container that the pod does not have. */

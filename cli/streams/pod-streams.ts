@@ -6,9 +6,10 @@ import { text } from 'node:stream/consumers';
 import { Command, InvalidArgumentError } from 'commander';
 import { toApiError } from '../../kubernetes/http/api-answer.ts';
 import { CHANNELS, openPodChannels, type PodChannels } from '../../kubernetes/stream/pod-channels.ts';
-import { openExchange } from '../../kubernetes/stream/stream-exchange.ts';
+import type { openExchange } from '../../kubernetes/stream/stream-exchange.ts';
 import { AppError } from '../../process/errors.ts';
 import { aborted, exitWith } from '../../process/lifecycle.ts';
+import { openStream } from '../../virtual-node/streams/stream-permissions.ts';
 import {
   namespaceIn, withCluster, withClusterFlags, withInstallNamespace, withNamespace, type ClusterFlags,
 } from '../clusters/cluster-flags.ts';
@@ -56,6 +57,11 @@ async function withDelegate(
   });
 }
 
+/** The target grants the permission for a stream when it is asked for. */
+function asking({ chaperon }: DelegateAccess): typeof openExchange {
+  return (transport, asked, signal) => openStream({ transport, chaperon }, asked, signal);
+}
+
 // --- logs
 
 interface LogFlags extends PodFlags {
@@ -85,16 +91,15 @@ export function logsCommand(): Command {
     ));
 }
 
-async function printLog(
-  { transport, path, container }: DelegateAccess, flags: LogFlags, signal: AbortSignal,
-): Promise<void> {
+async function printLog(delegate: DelegateAccess, flags: LogFlags, signal: AbortSignal): Promise<void> {
+  const { transport, path, container } = delegate;
   const wanted: Readonly<Record<string, string | number | boolean | undefined>> = {
     container, follow: flags.follow, previous: flags.previous,
     timestamps: flags.timestamps, tailLines: flags.tail, sinceSeconds: flags.since, limitBytes: flags.limitBytes,
   };
   const query = Object.entries(wanted)
     .flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)] as const]));
-  const { response } = await openExchange(transport, { method: 'GET', path: `${path}/log`, query }, signal);
+  const { response } = await asking(delegate)(transport, { method: 'GET', path: `${path}/log`, query }, signal);
   const status = response.statusCode ?? 0;
   if (status >= 300) throw toApiError({ status, retryAfter: undefined, body: Buffer.from(await text(response)) });
   await pipeline(response, process.stdout, { end: false });
@@ -121,9 +126,10 @@ export function execCommand(): Command {
 }
 
 async function runCommand(
-  { transport, path, container }: DelegateAccess,
-  { flags, command }: { readonly flags: ExecFlags; readonly command: readonly string[] }, signal: AbortSignal,
+  delegate: DelegateAccess, { flags, command }: { readonly flags: ExecFlags; readonly command: readonly string[] },
+  signal: AbortSignal,
 ): Promise<void> {
+  const { transport, path, container } = delegate;
   const streams = { stdin: flags.stdin === true, stdout: true, stderr: flags.tty !== true, tty: flags.tty === true };
   const query = [
     ['container', container] as const, ...Object.entries(streams).map(([name, on]) => [name, String(on)] as const),
@@ -131,6 +137,7 @@ async function runCommand(
   ];
   const channels = await openPodChannels(
     transport, { path: `${path}/exec`, query, protocols: ['v5.channel.k8s.io', 'v4.channel.k8s.io'] }, signal,
+    asking(delegate),
   );
   let status = '';
   channels.onMessage = (channel, data) => {
@@ -206,14 +213,15 @@ export function parsePorts(argument: string): ForwardedPorts {
 }
 
 async function forward(
-  { transport, path }: DelegateAccess, { local, remote, address }: ForwardedPorts & { readonly address: string },
+  delegate: DelegateAccess, { local, remote, address }: ForwardedPorts & { readonly address: string },
   signal: AbortSignal,
 ): Promise<void> {
+  const { transport, path } = delegate;
   const server = createServer((socket) => {
     socket.on('error', () => undefined); // 'close' follows
     openPodChannels(
       transport, { path: `${path}/portforward`, query: [['ports', String(remote)]], protocols: ['v4.channel.k8s.io'] },
-      signal,
+      signal, asking(delegate),
     ).then(
       (channels) => carry(socket, channels),
       (error: unknown) => {

@@ -28,18 +28,18 @@ const ACCEPT_SUFFIX = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const HEADERS_TIMEOUT_MS = 60_000;
 
 /**
- * Opens the stream; it closes when `signal` is aborted.
+ * Opens the stream by `open`; it closes when `signal` is aborted.
  * @throws ApiError when the API server rejects it, UnreachableError when there is no response.
  */
 export async function openPodChannels(
-  transport: Transport, { path, query, protocols }: PodChannelsRequest, signal: AbortSignal,
+  transport: Transport, { path, query, protocols }: PodChannelsRequest, signal: AbortSignal, open = openExchange,
 ): Promise<PodChannels> {
   const key = randomBytes(16).toString('base64');
   const headers = {
     connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': key,
     'sec-websocket-protocol': protocols.join(', '),
   };
-  const answer = await openExchange(
+  const answer = await open(
     transport, { method: 'GET', path, query, headers, headersTimeoutMs: HEADERS_TIMEOUT_MS }, signal,
   );
   if (answer.kind === 'answer') {

@@ -17,6 +17,7 @@ import { openExchange } from '../../../kubernetes/stream/stream-exchange.ts';
 import { createAuthority, loadAuthority, type KeyPair } from '../../../process/crypto/certificate-authority.ts';
 import { messageOf } from '../../../process/errors.ts';
 import { describeVirtualNode } from '../../contract/virtual-node.ts';
+import { isthmus } from '../../support/command-line.ts';
 import {
   inNamespace, isRunning, makeNamespace, type IsthmusWorld, type WorldCluster,
 } from '../../support/isthmus-world.ts';
@@ -92,6 +93,23 @@ describe('the kubelet API of virtual nodes', () => {
       },
       world.signal,
     );
+
+  describe('isthmus logs and exec, which do without the kubelet API', () => {
+    const run = (command: string, ...words: readonly string[]) => isthmus(
+      command, 'web', '-n', 'demo', '-c', 'main', '--kubeconfig', world.source.cluster.kubeconfigPath, ...words,
+    );
+
+    // the first to ask: nothing is granted yet
+    it('ask the target for the permission', async () => {
+      const { stdout, stderr } = await run('logs', '--tail', '1');
+      assert.equal(stdout, 'It is ready.\n', stderr);
+    });
+
+    it('run a command', async () => {
+      const { stdout, code } = await run('exec', '--', 'sh', '-c', 'echo out');
+      assert.deepEqual([stdout, code], ['out\n', 0]);
+    });
+  });
 
   describe('logs', () => {
     it('are those of the delegate', async () => {
