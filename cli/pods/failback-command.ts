@@ -1,16 +1,20 @@
 // `isthmus failback`: returns pods to a target that was lost when they were placed, as a policy's `failback:
 // WhenStable` does automatically.
 import { Command } from 'commander';
+import type { Node } from '../../api/objects/core.ts';
 import { DEFAULT_INSTALL_NAMESPACE, PROXY_SCHEDULER } from '../../api/objects/keys.ts';
-import { PODS } from '../../api/resource-types.ts';
+import { NODES, PODS } from '../../api/resource-types.ts';
+import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import { toProxyPodRecord } from '../../model/proxy/proxy-pod.ts';
 import { virtualNodeName } from '../../model/naming/names.ts';
 import { targetKey } from '../../model/naming/target-ref.ts';
+import { AppError } from '../../process/errors.ts';
 import { untilStopped } from '../../process/lifecycle.ts';
 import { mayFailBack } from '../../scheduler/failback/failback.ts';
 import { rulesFor } from '../../scheduler/snapshot/placement-rules.ts';
 import { parseTarget } from '../clusters/cluster-flags.ts';
 import { evict } from './drain-target.ts';
+import { refusalOfNode } from './move-plan.ts';
 import { requireTarget } from '../clusters/known-target.ts';
 import { withLiveState, type LiveStateFlags } from '../placement/live-state.ts';
 
@@ -33,6 +37,10 @@ async function failBack(argument: string, flags: LiveStateFlags, signal: AbortSi
   const target = { key: targetKey(ref), nodeName: virtualNodeName(ref) };
   await withLiveState(flags, async ({ cluster: { client }, world }) => {
     await requireTarget(client, ref, signal);
+    const node: Node | undefined = await client.get(NODES, { name: target.nodeName }, signal)
+      .catch(unless(isNotFound));
+    const refusal = refusalOfNode(ref, node);
+    if (refusal !== undefined) throw new AppError('BadInput', `${refusal} No pod was evicted.`);
     const pods = await client.list(PODS, { fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` }, signal);
     const away = pods.filter((pod) => {
       const proxy = toProxyPodRecord(pod);

@@ -2,7 +2,7 @@
 // evicted; its controller recreates it there.
 import type { Node, Pod } from '../../api/objects/core.ts';
 import {
-  ELECT_ANNOTATION, EXPIRES_AFTER_ANNOTATION, MOVE_LABEL, PROXY_SCHEDULER, TRUE,
+  ELECT_ANNOTATION, EXPIRES_AFTER_ANNOTATION, MOVE_LABEL, PROXY_SCHEDULER, TARGET_READY_CONDITION, TRUE,
 } from '../../api/objects/keys.ts';
 import type { PlacementPolicy } from '../../api/kinds/placement-policy.ts';
 import { restoreSourcePod, type RestoredPod } from '../../model/proxy/admission-record.ts';
@@ -71,11 +71,19 @@ function refusalOfTarget(pod: Pod, target: TargetRef, node: Node | undefined): s
   if (target.kind === 'Target' && target.namespace !== pod.metadata.namespace) {
     return `Target ${to} is for pods of namespace ${target.namespace}, not of ${pod.metadata.namespace}.`;
   }
+  return refusalOfNode(target, node);
+}
+
+/** Why no pod can go to a target now, by its virtual node; undefined when pods can. */
+export function refusalOfNode(target: TargetRef, node: Node | undefined): string | undefined {
+  const to = targetText(target);
   if (node === undefined) {
     return `Target ${to} has no virtual node: it does not exist, or has never been Ready. See "isthmus get targets".`;
   }
   if (node.spec?.unschedulable === true) return `Target ${to} is cordoned: run "isthmus uncordon ${to}" first.`;
-  if (findCondition(node.status?.conditions, 'Ready')?.status !== 'True') {
+  // Ready stays True while the target is lost
+  const isTrue = (type: string): boolean => findCondition(node.status?.conditions, type)?.status === 'True';
+  if (!isTrue('Ready') || !isTrue(TARGET_READY_CONDITION)) {
     return `Target ${to} is not Ready: see "isthmus get targets -o wide".`;
   }
   return undefined;

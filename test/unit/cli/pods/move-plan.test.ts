@@ -26,7 +26,10 @@ const pod: Pod = {
 };
 const node: Node = {
   metadata: { name: virtualNodeName(target), labels: { 'kubernetes.io/hostname': 'host-of-eu' } },
-  status: { conditions: [{ type: 'Ready', status: 'True' }] },
+  status: { conditions: [{ type: 'Ready', status: 'True' }, { type: 'TargetReady', status: 'True' }] },
+};
+const lost: Node = {
+  ...node, status: { conditions: [{ type: 'Ready', status: 'True' }, { type: 'TargetReady', status: 'False' }] },
 };
 const base: Move = { pod, target, node, recreates: false, expiresAfter: 675 };
 const unmanaged: Pod = { ...pod, metadata: { ...pod.metadata, ownerReferences: [] } };
@@ -97,6 +100,7 @@ describe('a move', () => {
     'to a target that is not there': [{ node: undefined }, /has no virtual node.*isthmus get targets/],
     'to a target that is cordoned': [{ node: { ...node, spec: { unschedulable: true } } }, /isthmus uncordon eu/],
     'to a target that is not Ready': [{ node: { ...node, status: {} } }, /is not Ready/],
+    'to a target that is lost, whose virtual node stays Ready': [{ node: lost }, /is not Ready/],
   };
   for (const [what, [change, message]] of Object.entries(refused)) {
     it(`is refused for a pod ${what}`, () => {
