@@ -6,7 +6,7 @@ import { within } from '../../kubernetes/flow/abort.ts';
 import { ApiError, isConflict, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { virtualNodeName } from '../../model/naming/names.ts';
-import { isTerminating } from '../../model/pod/pod.ts';
+import { controllerOf, isTerminal, isTerminating } from '../../model/pod/pod.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { AppError } from '../../process/errors.ts';
 import type { Progress } from '../clusters/apply-objects.ts';
@@ -57,8 +57,7 @@ export async function drainTarget(
   const { signal, tell } = progress;
   await cordonTarget(client, target, true, signal);
   const pods = await podsOf(client, target, signal);
-  const unmanaged =
-    pods.filter(({ metadata }) => metadata.ownerReferences?.some(({ controller }) => controller === true) !== true);
+  const unmanaged = pods.filter(wouldBeLost);
   if (unmanaged.length > 0 && !options.evictUnmanaged) {
     throw new AppError(
       'BadInput',
@@ -87,6 +86,11 @@ export async function drainTarget(
     `These pods have not gone: ${(await left()).map(podText).join(', ')}. Their delegates may still be stopping, or ` +
       'a PodDisruptionBudget forbids it.',
   );
+}
+
+/** No controller would recreate it, and it has not ended (kubectl drain, `unreplicatedFilter`). */
+function wouldBeLost(pod: Pod): boolean {
+  return controllerOf(pod.metadata) === undefined && !isTerminal(pod.status?.phase) && !isTerminating(pod);
 }
 
 /** All pods bound to the target's virtual node. */

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { OwnerReference, Pod } from '../../../../api/objects/core.ts';
 import { PROVIDER_KEY, PROVIDER_VALUE } from '../../../../api/objects/keys.ts';
-import { PODS } from '../../../../api/resource-types.ts';
+import { NODES, PODS } from '../../../../api/resource-types.ts';
 import { drainTarget, evict } from '../../../../cli/pods/drain-target.ts';
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
 import type { AppError } from '../../../../process/errors.ts';
@@ -98,5 +98,14 @@ describe('isthmus drain', () => {
     assert.equal(error.code, 'BadInput');
     assert.match(error.message, /No controller would recreate these pods: team-a\/web-0/);
     assert.ok(!calls.some((call) => call.endsWith('/eviction')));
+  });
+
+  it('evicts a pod that has ended, although no controller would recreate it', async () => {
+    const ended: Pod =
+      { ...pod([]), spec: { containers: [], nodeName: 'admiralty-eu' }, status: { phase: 'Succeeded' } };
+    const cluster = new MemoryCluster([NODES, node], [PODS, ended]);
+    const progress = { tell: () => undefined, signal: AbortSignal.timeout(60_000) };
+    await drainTarget(cluster.client, target, { evictUnmanaged: false, forMs: 600 }, progress);
+    assert.deepEqual(cluster.names(PODS), []);
   });
 });
