@@ -1,6 +1,7 @@
 // Drift: leftovers of interrupted commands, and copies that somebody changed. Pure.
 import type { ObjectMeta } from '../../api/objects/core.ts';
 import { virtualNodeName } from '../../model/naming/names.ts';
+import { findCondition } from '../../model/objects/conditions.ts';
 import { expiryOf } from '../../scheduler/policies/move-expiry.ts';
 import type { DoctorFacts, Finding } from './doctor-facts.ts';
 
@@ -41,12 +42,18 @@ function virtualNodesWithoutTarget({ virtualNodes, targets }: DoctorFacts): read
 function targetsWithoutVirtualNode({ virtualNodes, targets }: DoctorFacts): readonly Finding[] {
   const there = new Set(virtualNodes.map(({ metadata }) => metadata.name));
   return targets.filter(
-    (target) => target.object.status?.virtualNode !== undefined && !there.has(nodeOf(target)),
+    (target) => target.object.status?.virtualNode !== undefined && !there.has(nodeOf(target)) && mayHaveNode(target),
   ).map((target): Finding => ({
     check: CHECK,
     severity: 'error', subject: `target ${target.name}`, message: `its virtual node ${nodeOf(target)} does not exist`,
     remedy: 'Start the component virtual-node: it recreates the Node.',
   }));
+}
+
+/** A target gets its node once it is Ready; what keeps it from that is a finding of its own. */
+function mayHaveNode({ object: { status }, problem }: DoctorFacts['targets'][number]): boolean {
+  const ready = findCondition(status?.conditions, 'Ready');
+  return problem === undefined && (ready?.status !== 'False' || ready.reason === 'NodeMissing');
 }
 
 function leftOvers({ leftBehind, joining, moves, targets, nowMs }: DoctorFacts): readonly Finding[] {

@@ -1,6 +1,7 @@
 // Whether joined clusters are compatible and healthy: versions, clocks, targets and their credentials, sources, CIDRs.
 // Pure.
 import { findCondition } from '../../model/objects/conditions.ts';
+import { serverStateOf } from '../../model/delegate/availability-reasons.ts';
 import { doOverlap, parseRange } from '../../model/network/ip-range.ts';
 import type { ClustersetMember } from '../../api/kinds/gateway.ts';
 import type { DoctorFacts, Finding, ServerProbe } from './doctor-facts.ts';
@@ -139,8 +140,11 @@ function remedyFor(reason: string | undefined, name: string): string {
     return 'Run "isthmus install" in the target again; then look at its (Cluster)Source there ("kubectl get ' +
       'clustersources").';
   }
-  return `Look whether its API server runs and can be reached from this cluster; "isthmus unpeer ${name} --force" ` +
-    'leaves a target that is gone for good.';
+  if (['fails', 'unknown'].includes(serverStateOf(reason ?? ''))) {
+    return `Look whether its API server runs and can be reached from this cluster; "isthmus unpeer ${name} --force" ` +
+      'leaves a target that is gone for good.';
+  }
+  return `Do what the message says; docs/reasons.md explains the reason. "isthmus unpeer ${name}" removes the target.`;
 }
 
 /** Tokens are valid and renewed. */

@@ -50,9 +50,11 @@ async function gatherTarget(
   if (secret === undefined) return reader.unread.some(({ what }) => what === where)
     ? facts
     : { ...facts, problem: `its kubeconfig, ${where}, is not there` };
+  const data = secret.data?.[secretRef.key];
+  if (data === undefined) return { ...facts, problem: `${where} has no key ${secretRef.key}` };
   return {
     ...facts, isRenewed: secret.metadata.annotations?.[TOKEN_ACCOUNT_ANNOTATION] !== undefined,
-    ...(await read(secret.data?.[secretRef.key] ?? '', { secretRef, gateway: object.spec.gateway }, reader.signal)),
+    ...(await read(data, { secretRef, gateway: object.spec.gateway }, reader.signal)),
   };
 }
 

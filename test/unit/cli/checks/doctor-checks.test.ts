@@ -183,6 +183,11 @@ describe('doctor', () => {
       { targets: [target({}, [condition('Ready', 'False', 'Unauthorized')])] }, 'error Targets target eu', /join again/,
     ],
     [
+      'a target that answers, and whose object is wrong',
+      { targets: [target({}, [condition('Ready', 'False', 'DuplicateCluster')])], virtualNodes: [] },
+      'error Targets target eu', /^Do what the message says/,
+    ],
+    [
       'a target that takes permissions away', { targets: [target({}, [condition('Ready', 'False', 'Forbidden')])] },
       'error Targets target eu', /isthmus install" in the target/,
     ],
