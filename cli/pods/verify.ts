@@ -13,6 +13,7 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { AppError, messageOf } from '../../process/errors.ts';
+import { requireTarget } from '../clusters/known-target.ts';
 import { wholeNumber } from '../clusters/run-flags.ts';
 import { pollUntil } from '../clusters/poll-until.ts';
 import {
@@ -58,7 +59,9 @@ async function verify(names: readonly string[], flags: VerifyFlags): Promise<voi
   const results = await withCluster(flags, 'verify', async (cluster, signal) => {
     const [{ client }, namespace] = [cluster, namespaceIn(cluster, flags.namespace)];
     await requireOptedIn(client, namespace, signal);
-    const targets = names.length > 0 ? names.map(parseTarget) : await allTargets(client, namespace, signal);
+    const named = names.map(parseTarget);
+    await Promise.all(named.map((target) => requireTarget(client, target, signal)));
+    const targets = named.length > 0 ? named : await allTargets(client, namespace, signal);
     if (targets.length === 0) {
       throw new AppError('NotFound', 'There is no target: run "isthmus peer", or "isthmus join", first.');
     }

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { verifiedText, verifyingPod } from '../../../../cli/pods/verify.ts';
+import { AnsweringApiServer } from '../../../support/answering-api-server.ts';
+import { isthmusHere } from '../../../support/command-in-process.ts';
+import { servedSource, servedTarget } from '../../../support/served-source.ts';
 
 describe('verify', () => {
   const at = { namespace: 'n', name: 'p', image: 'i' };
@@ -18,6 +21,16 @@ describe('verify', () => {
   it('sends its pod to one Target', () => {
     const labels = { 'multicluster.admiralty.io/target-namespace': 'n', 'multicluster.admiralty.io/target-name': 'eu' };
     assert.deepEqual(nodeSelectorOf(verifyingPod({ kind: 'Target', namespace: 'n', name: 'eu' }, at)), labels);
+  });
+
+  it('says at once that a target does not exist', async () => {
+    const source = await AnsweringApiServer.start(servedSource([servedTarget('eu', '')]));
+    const { stderr } = await isthmusHere('verify', 'us', '-n', 'team-a', '--kubeconfig', await source.kubeconfig());
+    await source.stop();
+    assert.equal(
+      stderr, 'isthmus: error (NotFound): There is no ClusterTarget us here. Targets here: eu.\n',
+    );
+    assert.ok(!source.calls.some((call) => call.startsWith('POST')), source.calls.join('\n'));
   });
 
   it('shows how far each pod came, and why no further', () => {
