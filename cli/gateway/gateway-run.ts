@@ -52,9 +52,10 @@ export function gatewayRunCommand(): Command {
         'reach it',
       hostPort(EVERY_ADDRESS, TUNNEL_PORT),
     )
-    .option(
-      '--connect <address>', 'HOST:PORT of the CONNECT endpoint for the controllers of this cluster',
-      requireAddress('--connect'), { host: '127.0.0.1', port: CONNECT_PORT },
+    .addOption(
+      new Option('--connect <address>', 'HOST:PORT of the CONNECT endpoint for the controllers of this cluster')
+        .argParser(requireAddress('--connect'))
+        .default({ host: '127.0.0.1', port: CONNECT_PORT }, hostPort('127.0.0.1', CONNECT_PORT)),
     )
     .option(
       '--service <name=address>',

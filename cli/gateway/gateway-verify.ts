@@ -1,5 +1,5 @@
 // `isthmus gateway verify`: tests a clusterset end to end, from one or both sides.
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { Resolver } from 'node:dns/promises';
 import { CLUSTERSET_GATEWAYS, SERVICES } from '../../api/resource-types.ts';
 import { SERVICE_EXPORTS, SERVICE_IMPORTS, type ServiceImport } from '../../api/kinds/service-discovery.ts';
@@ -29,9 +29,9 @@ export function parseVerifications(text: string): readonly Verification[] {
 /** Adds `--only` and `--dns`. */
 export function withVerifications(command: Command): Command {
   return command
-    .option(
-      '--only <list>', `comma separated, of ${VERIFICATIONS.join(', ')}; default: connectivity`, parseVerifications,
-      ['connectivity'],
+    .addOption(
+      new Option('--only <list>', `comma separated, of ${VERIFICATIONS.join(', ')}`).argParser(parseVerifications)
+        .default(['connectivity'], 'connectivity'),
     )
     .option(
       '--dns <address>',

@@ -1,5 +1,5 @@
 // The flags of `isthmus run`, and each component's options from them.
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
 import { AppError } from '../../process/errors.ts';
 import type { LogLevel } from '../../process/logger.ts';
@@ -82,7 +82,10 @@ function withProcessOptions(command: Command): Command {
       '--join <tokens...>',
       'then join with these tokens from "isthmus invite"; targets that have already joined are skipped',
     )
-    .option('--components <list>', `comma separated, of ${COMPONENTS.join(', ')}`, parseComponents, COMPONENTS)
+    .addOption(
+      new Option('--components <list>', `comma separated, of ${COMPONENTS.join(', ')}`).argParser(parseComponents)
+        .default(COMPONENTS, 'all'),
+    )
     .option(
       '--gateway <urls>',
       'CONNECT endpoints of the gateways of this cluster, http://HOST:PORT, comma separated; for targets with ' +

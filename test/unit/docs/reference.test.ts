@@ -45,6 +45,8 @@ describe('the reference', () => {
     assert.equal(new Set(POD_CASES.map(({ name }) => name)).size, POD_CASES.length);
   });
 
+  it('gives every default as it is typed', () => assert.doesNotMatch(PAGES['docs/commands.md'], /default `[[{]"/));
+
   it('names every command, and the fields of every kind', () => {
     for (const name of ['install', 'run', 'gateway join', 'sandbox demo']) {
       assert.ok(PAGES['docs/commands.md'].includes(`## isthmus ${name}\n`), name);
