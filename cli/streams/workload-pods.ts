@@ -6,6 +6,7 @@ import type { ResourceType } from '../../api/objects/group-version.ts';
 import { DEPLOYMENTS, PODS, SERVICES } from '../../api/resource-types.ts';
 import { isNotFound } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { originalSelector } from '../../delegate-controller/copies/followed-service.ts';
 import { matchesLabelSelector } from '../../model/objects/label-selector.ts';
 import { isTerminating } from '../../model/pod/pod.ts';
 import { AppError } from '../../process/errors.ts';
@@ -73,11 +74,12 @@ export async function choosePod(
   return first.metadata.name ?? '';
 }
 
-/** A Service selects by a map of labels. */
-function selectorOf(type: ResourceType, { spec }: Workload): LabelSelector | undefined {
-  return type === SERVICES && spec?.selector !== undefined
-    ? { matchLabels: spec.selector as Readonly<Record<string, string>> }
-    : spec?.selector;
+/** A Service selects by a map of labels; one that follows elected pods has a selector of their delegates. */
+function selectorOf(type: ResourceType, { metadata, spec }: Workload): LabelSelector | undefined {
+  if (type !== SERVICES) return spec?.selector;
+  const selector = (spec?.selector ?? {}) as Readonly<Record<string, string>>;
+  const matchLabels = originalSelector({ metadata, spec: { selector } });
+  return Object.keys(matchLabels).length === 0 ? undefined : { matchLabels };
 }
 
 /** Running ones first, those that end last, then by name. */

@@ -1,6 +1,7 @@
 // Which pod `logs deploy/web` means.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { ORIGINAL_SELECTOR_ANNOTATION } from '../../../../api/objects/keys.ts';
 import { AnsweringApiServer } from '../../../support/answering-api-server.ts';
 import { aProxy, inPhase, labelled, named } from '../../../support/builders.ts';
 import { isthmusHere } from '../../../support/command-in-process.ts';
@@ -35,7 +36,10 @@ describe('logs of a workload', () => {
       deployments: [{ metadata: metadata('web'), spec: { selector: { matchLabels: { app: 'web' } } } }, {
         metadata: metadata('empty'), spec: { selector: { matchLabels: { app: 'no' } } },
       }] as never,
-      services: [{ metadata: metadata('web'), spec: { selector: { app: 'web' } } }] as never,
+      services: [{ metadata: metadata('web'), spec: { selector: { app: 'web' } } }, {
+        metadata: { ...metadata('followed'), annotations: { [ORIGINAL_SELECTOR_ANNOTATION]: 'app=web' } },
+        spec: { selector: { 'multicluster.admiralty.io/app': 'web' } },
+      }] as never,
       pods: [
         aProxy(named('web-1'), labelled({ app: 'web' }), inPhase('Pending')),
         aProxy(named('web-2'), labelled({ app: 'web' }), inPhase('Running')), aProxy(named('db')),
@@ -46,7 +50,7 @@ describe('logs of a workload', () => {
   const logs = async (what: string) =>
     isthmusHere('logs', what, '-n', 'team-a', '--kubeconfig', await server.kubeconfig());
 
-  for (const what of ['deploy/web', 'svc/web']) {
+  for (const what of ['deploy/web', 'svc/web', 'svc/followed']) {
     it(`${what} takes a running pod and says which`, async () => {
       const { stderr } = await logs(what);
       assert.match(
