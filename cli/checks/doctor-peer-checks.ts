@@ -120,7 +120,7 @@ export function checkTargets({ targets }: DoctorFacts): readonly Finding[] {
       remedy: 'Start Isthmus in this cluster ("isthmus run", with the component virtual-node).',
     };
     if (ready.status === 'True') return { check, severity: 'ok', subject, message: 'it is Ready' };
-    const reachable = typeof server === 'string' ? ` From here: ${server}.` : '';
+    const reachable = typeof server === 'string' ? `. From here: ${server}` : '';
     return {
       check, severity: 'error', subject, message: `${ready.reason}: ${ready.message}${reachable}`,
       remedy: remedyFor(ready.reason, name),
