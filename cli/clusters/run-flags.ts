@@ -3,7 +3,7 @@
 import { Option } from 'commander';
 import { AppError } from '../../process/errors.ts';
 import { requireLabel } from '../output/object-names.ts';
-import { parseWeights, type ScoreWeights } from '../../scheduler/snapshot/score-weights.ts';
+import { parseWeights, type ScoreWeights } from '../../model/proxy/score-weights.ts';
 
 /** Weights of scores, `cost=2,leastAllocated=0` say. */
 export function parseScoreWeights(text: string): Partial<ScoreWeights> {

@@ -4,7 +4,7 @@ import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
 import { AppError } from '../../process/errors.ts';
 import type { LogLevel } from '../../process/logger.ts';
 import type { SchedulerOptions } from '../../scheduler/main.ts';
-import type { ScoreWeights } from '../../scheduler/snapshot/score-weights.ts';
+import type { ScoreWeights } from '../../model/proxy/score-weights.ts';
 import type { WebhookOptions } from '../../webhook/main.ts';
 import { withKubeletOptions, type KubeletFlags } from './kubelet-api.ts';
 import { withAccessOptions, type AccessFlags } from './local-access-options.ts';

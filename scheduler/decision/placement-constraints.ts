@@ -8,7 +8,8 @@ import type { ClusterConstraints, ProxyPod } from '../../model/proxy/proxy-pod.t
 import { overriddenChaperon } from '../snapshot/delegate-overrides.ts';
 import type { PlacedPods } from '../snapshot/placed-pods.ts';
 import { rulesFor, type PlacementRules, type PolicyBook } from '../snapshot/placement-rules.ts';
-import { mergeWeights, parseWeights, type ScoreWeights } from '../snapshot/score-weights.ts';
+import { parseWeights, type ScoreWeights } from '../../model/proxy/score-weights.ts';
+import { mergeWeights } from '../snapshot/score-weights.ts';
 import type { PlacementConstraints, PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
 import { toRequirements } from '../snapshot/target-capacity.ts';
 import type { NodeRequirements } from '../snapshot/node-requirements.ts';

@@ -2,7 +2,7 @@
 import type { KubernetesObject, StringMap } from '../../api/objects/core.ts';
 import { SCHEDULER_SETTINGS_CONFIG_MAP } from '../../api/objects/own-names.ts';
 import type { PlacementWorld } from './placement-constraints.ts';
-import { parseWeights } from '../snapshot/score-weights.ts';
+import { parseWeights } from '../../model/proxy/score-weights.ts';
 
 /** Score weights and location of the source. */
 export type SchedulerSettings = Pick<PlacementWorld, 'weights' | 'location'>;

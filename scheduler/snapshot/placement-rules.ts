@@ -10,7 +10,7 @@ import type { StringMap } from '../../api/objects/core.ts';
 import type { LabelSelector } from '../../api/objects/selectors.ts';
 import { formatSelector, matchesLabelSelector } from '../../model/objects/label-selector.ts';
 import { policyProblem } from './policy-problem.ts';
-import type { ScoreWeights } from './score-weights.ts';
+import type { ScoreWeights } from '../../model/proxy/score-weights.ts';
 import type { Rejection } from './rejection.ts';
 import { labelsFor, type TargetLabels } from './target-traits.ts';
 

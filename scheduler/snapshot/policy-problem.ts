@@ -1,7 +1,7 @@
 // Validation of a policy's spec beyond the CRD's schema and CEL rules, or for objects stored before those applied.
 import { selectorProblem } from '../../model/objects/label-selector.ts';
 import { isRecord } from '../../model/objects/json-values.ts';
-import { isScoreName } from './score-weights.ts';
+import { isScoreName } from '../../model/proxy/score-weights.ts';
 
 const FIELDS: ReadonlySet<string> = new Set([
   'namespaceSelector',

@@ -5,7 +5,7 @@ import type { ClusterConstraints } from '../../model/proxy/proxy-pod.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
 import type { PlacementRules } from './placement-rules.ts';
 import type { PodClass } from './placed-pods.ts';
-import type { ScoreWeights } from './score-weights.ts';
+import type { ScoreWeights } from '../../model/proxy/score-weights.ts';
 import type { TargetCapacity } from './target-capacity.ts';
 import type { NodeRequirements } from './node-requirements.ts';
 import type { TargetTraits } from './target-traits.ts';

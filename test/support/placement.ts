@@ -7,7 +7,8 @@ import type { PodClass } from '../../scheduler/snapshot/placed-pods.ts';
 import {
   NO_RULES, rulesFor, toKnownPolicy, type KnownPolicy, type PlacementRules, type PolicyBook,
 } from '../../scheduler/snapshot/placement-rules.ts';
-import { mergeWeights, type ScoreWeights } from '../../scheduler/snapshot/score-weights.ts';
+import type { ScoreWeights } from '../../model/proxy/score-weights.ts';
+import { mergeWeights } from '../../scheduler/snapshot/score-weights.ts';
 import type { PlacementConstraints, PodToSchedule, TargetSnapshot } from '../../scheduler/snapshot/snapshot.ts';
 import { toTargetTraits, type TraitSources } from '../../scheduler/snapshot/target-traits.ts';
 import { aTarget, withNodes, type Change } from './builders.ts';

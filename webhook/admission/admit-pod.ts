@@ -2,8 +2,10 @@
 // that turns it into a proxy pod. Idempotent: a proxy pod is left unchanged. An admission record written by a user is
 // validated like any other user input: it cannot request what the user could not request without it.
 import type { Pod } from '../../api/objects/core.ts';
+import { SCORE_WEIGHTS_ANNOTATION } from '../../api/objects/keys.ts';
 import { hasAdmissionRecord, restoreSourcePod, writeAdmissionRecord } from '../../model/proxy/admission-record.ts';
 import { isElected } from '../../model/pod/pod.ts';
+import { parseWeights } from '../../model/proxy/score-weights.ts';
 import { deny, type Admission, type AdmissionContext, type Denial } from '../review/admission-answer.ts';
 import { checkElection, checkFirstAdmission } from './election-checks.ts';
 import { withoutInjectedSidecars } from '../proxy/injected-sidecars.ts';
@@ -29,7 +31,18 @@ export function admitPod(pod: Pod, { writesManifest = false }: AdmissionContext 
   const fields =
     proxyFieldsOf(source.pod, { record: writeAdmissionRecord(source.pod), manifest: manifest?.text, constraints });
   const patch = clean === pod ? proxyPatch(pod, fields) : diffJson({ ...pod }, { ...toProxyPod(clean, fields) });
-  return { kind: 'mutate', patch, warnings: [...constraints.warnings, ...(manifest?.warnings ?? [])] };
+  return {
+    kind: 'mutate', patch,
+    warnings: [...constraints.warnings, ...weightWarnings(source.pod), ...(manifest?.warnings ?? [])],
+  };
+}
+
+/** The scheduler ignores weights that it cannot read: they are preferences. */
+function weightWarnings({ metadata: { annotations = {} } }: Pod): readonly string[] {
+  const parsed = parseWeights(annotations[SCORE_WEIGHTS_ANNOTATION] ?? '');
+  return parsed.kind === 'weights'
+    ? []
+    : [`annotation ${SCORE_WEIGHTS_ANNOTATION} is ignored: ${parsed.message}`];
 }
 
 /** The source pod: the pod itself or, for a proxy pod, the one in its admission record. */

@@ -5,7 +5,8 @@ import { describe, it } from 'node:test';
 import type { Pod, PodSpec } from '../../../../api/objects/core.ts';
 import {
   ADMISSION_RECORD_ANNOTATION, DELEGATE_FINALIZER, ELECT_ANNOTATION, HAS_FINALIZER_LABEL, PROVIDER_KEY, PROVIDER_VALUE,
-  PROXY_CONSTRAINTS_ANNOTATION, PROXY_SCHEDULER, SOURCE_MANIFEST_ANNOTATION, USE_SPEC_CONSTRAINTS_ANNOTATION,
+  PROXY_CONSTRAINTS_ANNOTATION, PROXY_SCHEDULER, SCORE_WEIGHTS_ANNOTATION, SOURCE_MANIFEST_ANNOTATION,
+  USE_SPEC_CONSTRAINTS_ANNOTATION,
 } from '../../../../api/objects/keys.ts';
 import { restoreSourcePod } from '../../../../model/proxy/admission-record.ts';
 import { admitPod } from '../../../../webhook/admission/admit-pod.ts';
@@ -216,4 +217,18 @@ describe('the annotation that elects', () => {
   }
   it('as a label elects nothing', () =>
     assert.equal(admitPod(aPod(labelled({ [ELECT_ANNOTATION]: '' }))).kind, 'pass'));
+});
+
+describe('weights of scores on a pod', () => {
+  const warningsFor = (text: string): readonly string[] => {
+    const admission = admitPod(anElected(annotated({ [SCORE_WEIGHTS_ANNOTATION]: text })));
+    return admission.kind === 'mutate' ? admission.warnings : assert.fail(admission.kind);
+  };
+
+  it('that cannot be read are ignored with a warning', () => {
+    assert.match(warningsFor('speed=1').join('\n'), /^annotation isthmus\.dev\/score-weights is ignored: .*"speed"/);
+    assert.match(warningsFor('cost=x').join('\n'), /is ignored: the weight of cost must be a number from 0 to 100/);
+  });
+
+  it('that can be read need none', () => assert.deepEqual(warningsFor('cost=2,leastAllocated=0'), []));
 });
