@@ -40,6 +40,8 @@ export interface TargetFacts {
   readonly server: ServerProbe | string | undefined;
   /** Kubernetes version, such as `v1.36.3`; undefined when unknown. */
   readonly kubernetes: string | undefined;
+  /** Its API server does not accept the credentials; its condition tells that once a watch ends. */
+  readonly isUnauthorized?: boolean;
   /** Why its kubeconfig cannot be used. */
   readonly problem?: string | undefined;
 }

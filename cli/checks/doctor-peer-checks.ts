@@ -107,7 +107,7 @@ export function checkClocks({ server, targets }: DoctorFacts): readonly Finding[
 /** Each target is Ready. */
 export function checkTargets({ targets }: DoctorFacts): readonly Finding[] {
   const check = 'Targets';
-  const findings = targets.map(({ name, object, problem, server }): Finding => {
+  const findings = targets.map(({ name, object, problem, server, isUnauthorized }): Finding => {
     const subject = `target ${name}`;
     if (problem !== undefined) return {
       check, severity: 'error', subject, message: problem,
@@ -118,6 +118,10 @@ export function checkTargets({ targets }: DoctorFacts): readonly Finding[] {
     if (ready === undefined) return {
       check, severity: 'error', subject, message: 'no component has processed it yet',
       remedy: 'Start Isthmus in this cluster ("isthmus run", with the component virtual-node).',
+    };
+    if (ready.status === 'True' && isUnauthorized === true) return {
+      check, severity: 'error', subject, message: 'it is Ready until now, and no longer accepts the credentials',
+      remedy: remedyFor('Unauthorized', name),
     };
     if (ready.status === 'True') return { check, severity: 'ok', subject, message: 'it is Ready' };
     const reachable = typeof server === 'string' ? `. From here: ${server}` : '';

@@ -4,7 +4,7 @@ import type { ClusterTarget, Target, TargetSpec } from '../../api/kinds/cluster-
 import { TOKEN_ACCOUNT_ANNOTATION } from '../../api/objects/keys.ts';
 import { CLUSTER_TARGETS, SECRETS, TARGETS } from '../../api/resource-types.ts';
 import { within } from '../../kubernetes/flow/abort.ts';
-import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
+import { isNotFound, isUnauthorized, unless } from '../../kubernetes/flow/api-error.ts';
 import { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import type { ClusterConnection } from '../../kubernetes/credentials/kubeconfig.ts';
 import { userAgent } from '../../kubernetes/client/open-cluster.ts';
@@ -74,14 +74,18 @@ async function read(
   const token = life && { fromMs: life.issuedAt * 1_000, untilMs: life.expiresAt * 1_000 };
   const authorities = certificateDates(opened.certificateAuthority ?? '');
   if (gateway !== undefined) return { token, authorities };
-  const [server, kubernetes] = await Promise.all([probeServer(opened, signal), askVersion(opened, signal)]);
-  return { token, authorities, server, kubernetes };
+  const [server, version] = await Promise.all([probeServer(opened, signal), askVersion(opened, signal)]);
+  return { token, authorities, server, ...version };
 }
 
-async function askVersion(connection: ClusterConnection, signal: AbortSignal): Promise<string | undefined> {
+async function askVersion(
+  connection: ClusterConnection, signal: AbortSignal,
+): Promise<Pick<TargetFacts, 'kubernetes' | 'isUnauthorized'>> {
   const client = new ClusterClient(new Transport(connection, userAgent('doctor')));
   try {
-    return await within(CALL_MS, signal, (either) => versionOf(client, either)).catch(() => undefined);
+    return { kubernetes: await within(CALL_MS, signal, (either) => versionOf(client, either)) };
+  } catch (error) {
+    return { kubernetes: undefined, isUnauthorized: isUnauthorized(error) };
   } finally {
     await client.transport.close();
   }

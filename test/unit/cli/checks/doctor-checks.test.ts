@@ -183,6 +183,10 @@ describe('doctor', () => {
       { targets: [target({}, [condition('Ready', 'False', 'Unauthorized')])] }, 'error Targets target eu', /join again/,
     ],
     [
+      'a target that has just revoked the credentials', { targets: [target({ isUnauthorized: true })] },
+      'error Targets target eu', /join again/,
+    ],
+    [
       'a target that answers, and whose object is wrong',
       { targets: [target({}, [condition('Ready', 'False', 'DuplicateCluster')])], virtualNodes: [] },
       'error Targets target eu', /^Do what the message says/,
