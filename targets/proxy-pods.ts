@@ -1,9 +1,10 @@
 // The shared informer of a source's elected pods, with the indexes that its components need: a cluster may have
-// 100,000.
+// 100,000. And the eviction of one.
 import type { Logger } from 'pino';
 import { PROXY_SCHEDULER } from '../api/objects/keys.ts';
 import type { Pod } from '../api/objects/core.ts';
 import { PODS } from '../api/resource-types.ts';
+import { isThrottled } from '../kubernetes/flow/api-error.ts';
 import { toProxyPodRecord, type ProxyPod } from '../model/proxy/proxy-pod.ts';
 import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
 import { Informer } from '../kubernetes/watch/informer.ts';
@@ -39,4 +40,23 @@ export function unbound(proxies: Informer<Pod, ProxyPod>): readonly ProxyPod[] {
 /** Pods whose placement record names a target that was lost. */
 export function remotelyPlaced(proxies: Informer<Pod, ProxyPod>): readonly ProxyPod[] {
   return proxies.by('away', AWAY);
+}
+
+/**
+ * Evicts the pod of this UID, unless a PodDisruptionBudget forbids it for now: then it returns false (`policy/v1`
+ * Eviction). Throws what the call throws, a conflict for another pod of that name.
+ */
+export async function evictPod(
+  source: ClusterClient, { namespace, name, uid }: Pick<ProxyPod, 'namespace' | 'name' | 'uid'>, signal: AbortSignal,
+): Promise<boolean> {
+  const eviction = {
+    apiVersion: 'policy/v1', kind: 'Eviction', metadata: { namespace, name }, deleteOptions: { preconditions: { uid } },
+  };
+  try {
+    await source.post(PODS, { namespace, name, subresource: 'eviction' }, eviction, signal);
+    return true;
+  } catch (error) {
+    if (isThrottled(error)) return false;
+    throw error;
+  }
 }

@@ -3,12 +3,13 @@
 import type { Pod } from '../../api/objects/core.ts';
 import { NODES, PODS } from '../../api/resource-types.ts';
 import { within } from '../../kubernetes/flow/abort.ts';
-import { ApiError, isConflict, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
+import { isConflict, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { virtualNodeName } from '../../model/naming/names.ts';
-import { controllerOf, isTerminal, isTerminating } from '../../model/pod/pod.ts';
+import { controllerOf, isTerminal, isTerminating, objectKey } from '../../model/pod/pod.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { AppError } from '../../process/errors.ts';
+import { evictPod } from '../../targets/proxy-pods.ts';
 import type { Progress } from '../clusters/apply-objects.ts';
 import { pollUntil } from '../clusters/poll-until.ts';
 import { targetText } from '../clusters/cluster-flags.ts';
@@ -61,7 +62,7 @@ export async function drainTarget(
   if (unmanaged.length > 0 && !options.evictUnmanaged) {
     throw new AppError(
       'BadInput',
-      `No controller would recreate these pods: ${unmanaged.map(podText).join(', ')}. Delete them, or pass ` +
+      `No controller would recreate these pods: ${namesOf(unmanaged)}. Delete them, or pass ` +
         '--evict-unmanaged. The target stays cordoned.',
     );
   }
@@ -83,14 +84,18 @@ export async function drainTarget(
   }
   throw new AppError(
     'Timeout',
-    `These pods have not gone: ${(await left()).map(podText).join(', ')}. Their delegates may still be stopping, or ` +
-      'a PodDisruptionBudget forbids it.',
+    `These pods have not gone: ${namesOf(await left())}. Their delegates may still be stopping, or a ` +
+      'PodDisruptionBudget forbids it.',
   );
 }
 
 /** No controller would recreate it, and it has not ended (kubectl drain, `unreplicatedFilter`). */
 function wouldBeLost(pod: Pod): boolean {
   return controllerOf(pod.metadata) === undefined && !isTerminal(pod.status?.phase) && !isTerminating(pod);
+}
+
+function namesOf(pods: readonly Pod[]): string {
+  return pods.map(({ metadata }) => objectKey(metadata)).join(', ');
 }
 
 /** All pods bound to the target's virtual node. */
@@ -100,28 +105,19 @@ function podsOf(client: ClusterClient, target: TargetRef, signal: AbortSignal): 
 
 /** Evicts a pod; retries while a budget blocks it. A pod that was recreated under its name counts as evicted. */
 export async function evict(client: ClusterClient, pod: Pod, { tell, signal }: Progress): Promise<void> {
-  const { namespace, name = '', uid } = pod.metadata;
-  const eviction = {
-    apiVersion: 'policy/v1', kind: 'Eviction', metadata: { namespace, name }, deleteOptions: { preconditions: { uid } },
-  };
+  const { namespace = '', name = '', uid = '' } = pod.metadata;
   const attempt = async (): Promise<true | undefined> => {
     try {
-      await client.post(PODS, { namespace, name, subresource: 'eviction' }, eviction, signal);
+      return (await evictPod(client, { namespace, name, uid }, signal)) || undefined;
     } catch (error) {
-      // a PodDisruptionBudget (policy/v1 Eviction)
-      if (error instanceof ApiError && error.status === 429) return undefined;
       if (isConflict(error)) {
         const live = await client.get(PODS, { namespace, name }, signal).catch(unless(isNotFound));
         return live?.metadata.uid === uid ? undefined : true;
       }
       unless(isNotFound)(error);
+      return true;
     }
-    return true;
   };
   await pollUntil(attempt, { forMs: Infinity, everyMs: BUDGET_RETRY_MS }, signal);
-  tell(`evicted ${podText(pod)}`);
-}
-
-function podText({ metadata }: Pod): string {
-  return `${metadata.namespace}/${metadata.name}`;
+  tell(`evicted ${objectKey(pod.metadata)}`);
 }

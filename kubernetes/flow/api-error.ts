@@ -66,6 +66,11 @@ export function isForbidden(thrown: unknown): boolean {
   return thrown instanceof ApiError && thrown.status === 403;
 }
 
+/** Whether the call was turned away for now; so is an eviction that a PodDisruptionBudget forbids. */
+export function isThrottled(thrown: unknown): boolean {
+  return thrown instanceof ApiError && thrown.status === 429;
+}
+
 /** Whether an object of that name already exists. */
 export function isAlreadyExists(thrown: unknown): boolean {
   return thrown instanceof ApiError && thrown.status === 409 && thrown.reason === 'AlreadyExists';

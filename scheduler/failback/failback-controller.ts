@@ -1,13 +1,12 @@
 // Controller of failback: tracks since when targets are ready, and evicts the pods that should return to them.
 import type { Logger } from 'pino';
 import type { Pod } from '../../api/objects/core.ts';
-import { PODS } from '../../api/resource-types.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
-import { ApiError, isConflict, isNotFound } from '../../kubernetes/flow/api-error.ts';
+import { ignoreStale } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
 import type { Informer } from '../../kubernetes/watch/informer.ts';
-import { remotelyPlaced } from '../../targets/proxy-pods.ts';
+import { evictPod, remotelyPlaced } from '../../targets/proxy-pods.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
 import { mayFailBack, PAUSE_MS, planFailback } from './failback.ts';
 import { rulesFor, type PolicyBook } from '../snapshot/placement-rules.ts';
@@ -80,21 +79,8 @@ class Failback {
     this.#options.logger.info(
       { target: key, pod: step.proxy.key }, 'a pod is evicted to go back to a target that is stable again',
     );
-    await this.#evict(step.proxy, signal);
+    // a PodDisruptionBudget may forbid it: it is retried after those of the other pods
+    await evictPod(this.#options.source, step.proxy, signal).catch(ignoreStale);
     return { kind: 'requeue-after', ms: PAUSE_MS };
-  }
-
-  /** A PodDisruptionBudget may refuse the eviction: it is retried after those of the other pods. */
-  async #evict({ namespace, name, uid }: ProxyPod, signal: AbortSignal): Promise<void> {
-    const eviction = {
-      apiVersion: 'policy/v1', kind: 'Eviction', metadata: { namespace, name },
-      deleteOptions: { preconditions: { uid } },
-    };
-    try {
-      await this.#options.source.post(PODS, { namespace, name, subresource: 'eviction' }, eviction, signal);
-    } catch (error) {
-      const isLater = error instanceof ApiError && error.status === 429;
-      if (!isLater && !isNotFound(error) && !isConflict(error)) throw error;
-    }
   }
 }

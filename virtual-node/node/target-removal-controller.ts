@@ -3,14 +3,13 @@
 // delegates are gone.
 import type { Logger } from 'pino';
 import type { Pod } from '../../api/objects/core.ts';
-import { PODS } from '../../api/resource-types.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
-import { ApiError, ignoreStale } from '../../kubernetes/flow/api-error.ts';
+import { ignoreStale } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
 import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
 import type { Informer } from '../../kubernetes/watch/informer.ts';
-import { boundTo } from '../../targets/proxy-pods.ts';
+import { boundTo, evictPod } from '../../targets/proxy-pods.ts';
 import type { TargetCluster } from '../../targets/target-cluster.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
 import { planRemoval } from './target-removal.ts';
@@ -95,24 +94,9 @@ function countCandidates({ session }: TargetCluster, proxies: RemovalOptions['pr
 async function evictAll(
   keys: readonly string[], { source, proxies }: RemovalOptions, signal: AbortSignal,
 ): Promise<ReconcileResult> {
-  const answers = await Promise.all(keys.map((key) => evict(source, proxies.get(key), signal)));
-  return answers.includes('later') ? { kind: 'requeue-after', ms: RETRY_MS } : DONE;
-}
-
-async function evict(
-  source: ClusterClient, proxy: ProxyPod | undefined, signal: AbortSignal,
-): Promise<'done' | 'later'> {
-  if (proxy === undefined) return 'done';
-  const { namespace, name, uid } = proxy;
-  const eviction = {
-    apiVersion: 'policy/v1', kind: 'Eviction', metadata: { namespace, name }, deleteOptions: { preconditions: { uid } },
-  };
-  try {
-    await source.post(PODS, { namespace, name, subresource: 'eviction' }, eviction, signal);
-    return 'done';
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 429) return 'later';
-    ignoreStale(error);
-    return 'done';
-  }
+  const answers = await Promise.all(keys.map(async (key) => {
+    const proxy = proxies.get(key);
+    return proxy && evictPod(source, proxy, signal).catch(ignoreStale);
+  }));
+  return answers.includes(false) ? { kind: 'requeue-after', ms: RETRY_MS } : DONE;
 }
