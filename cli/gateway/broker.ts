@@ -72,10 +72,7 @@ function toBrokerSecret(namespace: string, { url, authority, tokenKey }: BrokerS
 async function readBrokerState(
   client: ClusterClient, namespace: string, signal: AbortSignal,
 ): Promise<BrokerState | undefined> {
-  const secret = await client.get(SECRETS, { namespace, name: BROKER_SECRET }, signal).catch((error: unknown) => {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  });
+  const secret = await client.get(SECRETS, { namespace, name: BROKER_SECRET }, signal).catch(unless(isNotFound));
   if (secret === undefined) return undefined;
   const text = (key: string) => Buffer.from(secret.data?.[key] ?? '', 'base64').toString('utf8');
   if (['url', 'ca.crt', 'ca.key', 'token.key'].some((key) => text(key) === '')) throw new AppError(

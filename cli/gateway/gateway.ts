@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { parse, stringify } from 'yaml';
 import { CLUSTERSET_ENDPOINTS, CLUSTERSET_GATEWAYS, SECRETS } from '../../api/resource-types.ts';
 import { GATEWAY_SECRET, readGatewaySecret, type ParsedCredentials } from '../../gateway/broker/gateway-secret.ts';
-import { isNotFound } from '../../kubernetes/flow/api-error.ts';
+import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { CONNECT_PORT } from '../../manifests/objects/gateway.ts';
 import { isRecord } from '../../model/objects/json-values.ts';
@@ -71,12 +71,8 @@ function showCommand(): Command {
 async function readSecret(
   client: ClusterClient, namespace: string, signal: AbortSignal,
 ): Promise<ParsedCredentials | undefined> {
-  try {
-    return readGatewaySecret((await client.get(SECRETS, { namespace, name: GATEWAY_SECRET }, signal)).data ?? {});
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
+  const secret = await client.get(SECRETS, { namespace, name: GATEWAY_SECRET }, signal).catch(unless(isNotFound));
+  return secret && readGatewaySecret(secret.data ?? {});
 }
 
 async function checksOf(flags: ClusterFlags, peers: readonly string[]): Promise<readonly Check[]> {

@@ -5,7 +5,7 @@ import {
   joinRequestNames, MAX_JOIN_REQUESTS, type JoinRequest, type JoinRequestStatus,
 } from '../../api/kinds/invitation.ts';
 import { CLUSTER_TARGETS, JOIN_REQUESTS } from '../../api/resource-types.ts';
-import { ApiError, isAlreadyExists, isNotFound, UnreachableError } from '../../kubernetes/flow/api-error.ts';
+import { isAlreadyExists, isNotFound, isUnauthorized, UnreachableError } from '../../kubernetes/flow/api-error.ts';
 import { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import type { GatewayRoute } from '../../kubernetes/connect/gateway-dialer.ts';
 import { readKubeconfig } from '../../kubernetes/credentials/kubeconfig.ts';
@@ -208,7 +208,7 @@ async function untilAnswered(
 }
 
 function explained(error: unknown, server: string): unknown {
-  if (error instanceof ApiError && error.status === 401) {
+  if (isUnauthorized(error)) {
     return new AppError(
       'InvitationRefused',
       'The target does not know this invitation any more: it was used, withdrawn, or has expired. Ask for another one.',

@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import type { Logger } from 'pino';
 import type { Pod } from '../../api/objects/core.ts';
-import { ApiError } from '../../kubernetes/flow/api-error.ts';
+import { isForbidden, isUnauthorized } from '../../kubernetes/flow/api-error.ts';
 import { delay } from '../../kubernetes/flow/backoff.ts';
 import { EventRecorder } from '../../kubernetes/controller/event-recorder.ts';
 import type { Informer } from '../../kubernetes/watch/informer.ts';
@@ -225,7 +225,7 @@ async function untilIdentified(
       return await readClusterId(client, signal);
     } catch (error) {
       signal.throwIfAborted();
-      if (error instanceof ApiError && (error.status === 401 || error.status === 403)) throw error;
+      if (isUnauthorized(error) || isForbidden(error)) throw error;
       logger.warn({ server: connection.server.host, error: messageOf(error) }, 'waiting for the API server');
       await delay(IDENTITY_RETRY_MS, signal);
     }

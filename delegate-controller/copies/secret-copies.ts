@@ -1,7 +1,7 @@
 // Copies of Secrets in any target: reported where the target supports SecretCopies, now or after its next update;
 // otherwise listed and read.
 import { forwardAbort, onAbort } from '../../kubernetes/flow/abort.ts';
-import { ApiError } from '../../kubernetes/flow/api-error.ts';
+import { isForbidden, isNotFound } from '../../kubernetes/flow/api-error.ts';
 import type { ConnectionState } from '../../kubernetes/watch/informer.ts';
 import type { Copies, CopiesOptions, CopyWrite, Written } from './copy-writer.ts';
 import type { CopyObject, SourceObject } from './follow-plan.ts';
@@ -78,5 +78,5 @@ export class SecretCopies implements Copies {
 
 /** The kind is not served there, or its permissions were not granted. */
 function isDenied(error: unknown): boolean {
-  return error instanceof ApiError && (error.status === 403 || error.status === 404);
+  return isForbidden(error) || isNotFound(error);
 }

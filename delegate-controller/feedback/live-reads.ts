@@ -1,6 +1,6 @@
 // Uncached reads of a target's objects for a proxy, made before a decision that relies on their absence.
 import { POD_CHAPERONS, PODS } from '../../api/resource-types.ts';
-import { isNotFound } from '../../kubernetes/flow/api-error.ts';
+import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient, ObjectName } from '../../kubernetes/client/cluster-client.ts';
 import type { TargetSession } from '../../targets/target-session.ts';
 import {
@@ -46,10 +46,7 @@ async function readFirst<T extends { readonly parentUid: string }>(
   proxy: ProxyPod, read: (at: ObjectName) => Promise<T | undefined>,
 ): Promise<T | undefined> {
   for (const at of placesOf(proxy)) {
-    const found = await read(at).catch((error: unknown) => {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    });
+    const found = await read(at).catch(unless(isNotFound));
     if (found?.parentUid === proxy.uid) return found;
   }
   return undefined;

@@ -4,7 +4,7 @@
 import type { Logger } from 'pino';
 import type { Pod } from '../../api/objects/core.ts';
 import { PODS } from '../../api/resource-types.ts';
-import { ignoreStale, isNotFound } from '../../kubernetes/flow/api-error.ts';
+import { ignoreStale, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { DONE, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
 import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
@@ -92,14 +92,9 @@ export class OrphanCollector {
   /** Uncached read in the source of the pod of a chaperon, when the cache has no such pod. */
   async #isStillWanted(chaperon: Chaperon, target: TargetCluster, signal: AbortSignal): Promise<boolean> {
     const [namespace = '', name = ''] = chaperon.parentKey.split('/');
-    try {
-      const { metadata, spec } = await this.#options.source.get(PODS, { namespace, name }, signal);
-      const nodeName = spec.nodeName ?? '';
-      return metadata.uid === chaperon.parentUid && (nodeName === '' || nodeName === target.nodeName);
-    } catch (error) {
-      if (isNotFound(error)) return false;
-      throw error;
-    }
+    const pod = await this.#options.source.get(PODS, { namespace, name }, signal).catch(unless(isNotFound));
+    const nodeName = pod?.spec.nodeName ?? '';
+    return pod?.metadata.uid === chaperon.parentUid && (nodeName === '' || nodeName === target.nodeName);
   }
 }
 

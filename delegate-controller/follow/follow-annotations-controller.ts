@@ -1,6 +1,6 @@
 // Annotates followed Services and Ingresses in the source: annotations for meshes and DNS and, without a pod plane, the
 // selector of delegates. They are set at once, and removed after no elected pod has needed them for a while.
-import { isConflict, isNotFound } from '../../kubernetes/flow/api-error.ts';
+import { ignoreStale } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import {
   DONE, startController, type Controller, type ReconcileResult,
@@ -71,7 +71,7 @@ export class FollowAnnotations {
       await executePlan(source, planFollowAnnotations(kind, live, wanted), signal);
       if (wanted === 'rewritten' && kind.need.kind === 'selects') this.#options.events.record(noEndpointsHere(live));
     } catch (error) {
-      if (!isNotFound(error) && !isConflict(error)) throw error; // the watch delivers what has changed
+      ignoreStale(error);
     }
   }
 

@@ -3,7 +3,9 @@
 import type { Logger } from 'pino';
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { SECRETS } from '../../api/resource-types.ts';
-import { ApiError, ignoreStale, isConflict, isNotFound, isRejection, unless } from '../../kubernetes/flow/api-error.ts';
+import {
+  ApiError, ignoreStale, isConflict, isForbidden, isNotFound, isRejection, unless,
+} from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import {
   DONE, startController, type Controller, type ReconcileResult,
@@ -137,8 +139,7 @@ export class TargetFollower {
    * reports it.
    */
   #awaitCopies(at: FollowedName, connection: ConnectionState | undefined): ReconcileResult {
-    const isDenied = connection?.kind === 'broken' && connection.error instanceof ApiError
-      && connection.error.status === 403;
+    const isDenied = connection?.kind === 'broken' && isForbidden(connection.error);
     if (!isDenied) return { kind: 'requeue-after', ms: CACHE_LAG_MS };
     if (this.#context.isNeeded(at, this.#target) !== true) return DONE;
     return this.#refused(

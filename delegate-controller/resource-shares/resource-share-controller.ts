@@ -6,7 +6,7 @@ import { PARENT_CLUSTER_LABEL } from '../../api/objects/keys.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import type { ResourceShare, ResourceShareStatus } from '../../api/kinds/resource-share.ts';
 import { RESOURCE_SHARES } from '../../api/resource-types.ts';
-import { isNotFound } from '../../kubernetes/flow/api-error.ts';
+import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
@@ -106,13 +106,9 @@ export class ResourceShares {
       toResourceShareStatus(before, spec, this.ledger.statusOf(share), { generation, now: new Date().toISOString() });
     if (status === before) return DONE;
     const patch = { metadata: { uid }, status: resourceShareStatusPatch(before, status) };
-    try {
-      await this.#options.client.patch(
-        RESOURCE_SHARES, { name, subresource: 'status' }, { patchType: 'merge', patch }, signal,
-      );
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-    }
+    await this.#options.client
+      .patch(RESOURCE_SHARES, { name, subresource: 'status' }, { patchType: 'merge', patch }, signal)
+      .catch(unless(isNotFound));
     return { kind: 'requeue-after', ms: STATUS_INTERVAL_MS };
   }
 }

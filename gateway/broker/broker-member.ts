@@ -6,7 +6,7 @@ import { POD_PLANE_BACKEND, type ClustersetMember, type ClustersetEndpoint } fro
 import { BROKER_COPY_LABEL, OWN_ENDPOINT_LABEL, TRUE } from '../../api/objects/keys.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { CLUSTERSET_MEMBERS, CLUSTERSET_ENDPOINTS, SECRETS } from '../../api/resource-types.ts';
-import { isNotFound } from '../../kubernetes/flow/api-error.ts';
+import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import { backoffDelay, delay } from '../../kubernetes/flow/backoff.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
@@ -188,12 +188,8 @@ async function copyKind<T extends ClustersetMember | ClustersetEndpoint>(
       },
       FIELD_MANAGER, signal,
     );
-    else await client.delete(type, { namespace, name: change.name }, {}, signal).catch(ignoreMissing);
+    else await client.delete(type, { namespace, name: change.name }, {}, signal).catch(unless(isNotFound));
   }
-}
-
-function ignoreMissing(error: unknown): void {
-  if (!isNotFound(error)) throw error;
 }
 
 /** A new key each time; the Secret is written before the certificate is used, and all gateways load it from there. */

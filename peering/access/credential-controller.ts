@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { DEFAULT_KUBECONFIG_KEY } from '../../api/kinds/cluster-target.ts';
 import type { Secret } from '../../api/objects/core.ts';
 import { SECRETS } from '../../api/resource-types.ts';
-import { ApiError, isNotFound } from '../../kubernetes/flow/api-error.ts';
+import { isForbidden, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
 import { requestToken } from '../../kubernetes/client/service-account-token.ts';
@@ -84,13 +84,9 @@ function secretRefOf({ targets, installNamespace }: CredentialOptions, targetKey
 }
 
 /** Peering grants access to its own Secrets only; any other is renewed by its owner. */
-async function readOwn(
+function readOwn(
   source: ClusterClient, { namespace, name }: SecretKeyRef, signal: AbortSignal,
 ): Promise<Secret | undefined> {
-  try {
-    return await source.get(SECRETS, { namespace, name }, signal);
-  } catch (error) {
-    if (isNotFound(error) || (error instanceof ApiError && error.status === 403)) return undefined;
-    throw error;
-  }
+  return source.get(SECRETS, { namespace, name }, signal)
+    .catch(unless((error) => isNotFound(error) || isForbidden(error)));
 }

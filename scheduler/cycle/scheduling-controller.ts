@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import type { Pod } from '../../api/objects/core.ts';
 import type { Plan } from '../../model/objects/plan.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
-import { isConflict, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
+import { ignoreStale, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import {
   DONE, startController, type Controller, type ReconcileResult,
@@ -251,7 +251,7 @@ class Scheduling {
       this.#successes.record(scheduled(proxy, this.#options.targets.get(target)?.nodeName ?? target, memory.placement));
     } catch (error) {
       memory.bindSent = false;
-      if (!isNotFound(error) && !isConflict(error)) throw error;
+      ignoreStale(error);
       return { kind: 'requeue-after', ms: BIND_AGAIN_MS };
     }
     return DONE;

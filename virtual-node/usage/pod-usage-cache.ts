@@ -3,7 +3,7 @@
 import type { Pod } from '../../api/objects/core.ts';
 import { POD_METRICS } from '../../api/resource-types.ts';
 import { within } from '../../kubernetes/flow/abort.ts';
-import { ApiError } from '../../kubernetes/flow/api-error.ts';
+import { isForbidden, isNotFound } from '../../kubernetes/flow/api-error.ts';
 import type { Informer } from '../../kubernetes/watch/informer.ts';
 import type { TargetSession } from '../../targets/target-session.ts';
 import { objectKey } from '../../model/pod/pod.ts';
@@ -77,5 +77,5 @@ export class PodUsages {
 
 /** Nothing serves the API, or the source may not read it there. */
 function isWithoutMetrics(error: unknown): boolean {
-  return error instanceof ApiError && (error.status === 404 || error.status === 403);
+  return isForbidden(error) || isNotFound(error);
 }
