@@ -3,7 +3,7 @@ import type { TargetSpec, TargetStatus } from '../api/kinds/cluster-target.ts';
 import type { Problem } from './availability.ts';
 import type { KubernetesObject, StringMap } from '../api/objects/core.ts';
 import { LEFT_REGISTRY_ANNOTATION } from '../api/objects/keys.ts';
-import type { TargetRef } from '../model/naming/target-ref.ts';
+import { targetRefOf, type TargetRef } from '../model/naming/target-ref.ts';
 import { isSameJson } from '../model/objects/json-values.ts';
 
 /** A cached target object. */
@@ -30,13 +30,11 @@ export type TargetLike = KubernetesObject & { readonly spec: TargetSpec; readonl
 /** Projects an object to its cached form. */
 export function toTargetObject(object: TargetLike): TargetObject {
   const {
-    namespace, name = '', uid = '', resourceVersion = '', finalizers = [], generation = 0, labels = {},
-    creationTimestamp = '', deletionTimestamp, annotations = {},
+    uid = '', resourceVersion = '', finalizers = [], generation = 0, labels = {}, creationTimestamp = '',
+    deletionTimestamp, annotations = {},
   } = object.metadata;
-  const ref: TargetRef =
-    namespace === undefined ? { kind: 'ClusterTarget', name } : { kind: 'Target', namespace, name };
   return {
-    ref, uid, resourceVersion, finalizers,
+    ref: targetRefOf(object.metadata), uid, resourceVersion, finalizers,
     terminating: deletionTimestamp !== undefined,
     createdAt: Date.parse(creationTimestamp),
     generation, labels,

@@ -1,6 +1,7 @@
 // Drift: leftovers of interrupted commands, and copies that somebody changed. Pure.
 import type { ObjectMeta } from '../../api/objects/core.ts';
 import { virtualNodeName } from '../../model/naming/names.ts';
+import { targetRefOf } from '../../model/naming/target-ref.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import { expiryOf } from '../../scheduler/policies/move-expiry.ts';
 import type { DoctorFacts, Finding } from './doctor-facts.ts';
@@ -24,10 +25,8 @@ export function checkDrift(facts: DoctorFacts): readonly Finding[] {
     : [{ check: CHECK, severity: 'ok', subject: 'this cluster', message: 'nothing was left behind' }];
 }
 
-function nodeOf({ object }: DoctorFacts['targets'][number]): string {
-  const { namespace, name = '' } = object.metadata;
-  return object.status?.virtualNode
-    ?? virtualNodeName(namespace === undefined ? { kind: 'ClusterTarget', name } : { kind: 'Target', namespace, name });
+function nodeOf({ object: { metadata, status } }: DoctorFacts['targets'][number]): string {
+  return status?.virtualNode ?? virtualNodeName(targetRefOf(metadata));
 }
 
 function virtualNodesWithoutTarget({ virtualNodes, targets }: DoctorFacts): readonly Finding[] {

@@ -4,6 +4,7 @@ import type { Condition, KubernetesObject } from '../../api/objects/core.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { CLUSTER_TARGETS, TARGETS } from '../../api/resource-types.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { findCondition } from '../../model/objects/conditions.ts';
 import type { Peering } from '../../peering/access/target-access.ts';
 import { pollUntil, type Polling } from './poll-until.ts';
 
@@ -53,7 +54,7 @@ export async function untilTargetReady(
 /** The Ready condition, unless it is for an older generation. */
 export function readyCondition(status: TargetStatus | undefined, generation: number | undefined): Condition
   | undefined {
-  const condition = status?.conditions?.find(({ type }) => type === 'Ready');
+  const condition = findCondition(status?.conditions, 'Ready');
   if (
     condition?.observedGeneration !== undefined && generation !== undefined && condition.observedGeneration < generation
   ) return undefined;

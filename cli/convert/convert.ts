@@ -4,7 +4,7 @@ import { Command, Option } from 'commander';
 import { AppError } from '../../process/errors.ts';
 import { exitWith } from '../../process/lifecycle.ts';
 import { structured } from '../output/structured.ts';
-import { readManifests } from '../plan/manifest-files.ts';
+import { readManifests, type ManifestFile } from '../plan/manifest-files.ts';
 import type { Fields, Manifest } from '../translation/manifest.ts';
 import { convertObjects } from './convert-objects.ts';
 import { findingLines } from './converted-text.ts';
@@ -36,7 +36,7 @@ export function convertCommand(): Command {
 
 async function convert({ filename, namespace, keepGoing, output }: ConvertFlags): Promise<void> {
   if (filename.length === 0) throw new AppError('BadInput', 'convert needs -f FILE.');
-  const objects = (await readManifests(filename)).flatMap(({ path, text }) => objectsIn(path, text));
+  const objects = (await readManifests(filename)).flatMap(objectsIn);
   if (objects.length === 0) throw new AppError('BadInput', `There is no object in ${filename.join(', ')}.`);
   const converted = convertObjects(objects, namespace);
   for (const line of findingLines(converted.findings)) console.error(line);
@@ -48,7 +48,8 @@ async function convert({ filename, namespace, keepGoing, output }: ConvertFlags)
   if (converted.objects.length > 0) console.log(textOf(converted.objects, output));
 }
 
-function objectsIn(path: string, text: string): readonly Manifest[] {
+/** The objects of a file. Throws AppError `BadInput` that names it. */
+export function objectsIn({ path, text }: ManifestFile): readonly Manifest[] {
   const read = readObjects(text);
   if (read.kind === 'objects') return read.objects;
   throw new AppError('BadInput', `${path} ${read.problem}.`);

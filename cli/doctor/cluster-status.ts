@@ -2,6 +2,7 @@
 import type { TargetStatus } from '../../api/kinds/cluster-target.ts';
 import { PARENT_CLUSTER_LABEL, TARGET_ANNOTATION } from '../../api/objects/keys.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
+import { objectKey } from '../../model/pod/pod.ts';
 import { diagnose } from '../checks/doctor-checks.ts';
 import type { DoctorFacts, Finding } from '../checks/doctor-facts.ts';
 import { statusOf } from '../get/elected-pods.ts';
@@ -63,12 +64,12 @@ export function clusterStatus(facts: DoctorFacts): ClusterStatus {
     }),
     sources: facts.sources.map(({ metadata, spec, status }) => {
       const ready = findCondition(status?.conditions, 'Ready');
-      const name = metadata.namespace === undefined ? `${metadata.name}` : `${metadata.namespace}/${metadata.name}`;
       const own = facts.chaperons.filter(
         ({ metadata: { labels } }) => spec.clusterID !== undefined && labels?.[PARENT_CLUSTER_LABEL] === spec.clusterID,
       );
       return {
-        name, ready: ready?.status === 'True', message: ready?.message ?? 'its identity has not been created yet',
+        name: objectKey(metadata), ready: ready?.status === 'True',
+        message: ready?.message ?? 'its identity has not been created yet',
         pods: own.length,
       };
     }),

@@ -11,7 +11,8 @@ import { userAgent } from '../../kubernetes/client/open-cluster.ts';
 import { Transport } from '../../kubernetes/http/transport.ts';
 import { tokenLife } from '../../peering/access/credential-renewal.ts';
 import { tokenOf } from '../../peering/access/target-access.ts';
-import type { TargetRef } from '../../model/naming/target-ref.ts';
+import { targetRefOf } from '../../model/naming/target-ref.ts';
+import { objectKey } from '../../model/pod/pod.ts';
 import { AppError, messageOf } from '../../process/errors.ts';
 import {
   kubeconfigSecretRef, readTargetConnection, type KubeconfigSecretRef,
@@ -35,11 +36,8 @@ export async function gatherTargets(reader: FactReader, installNamespace: string
 async function gatherTarget(
   reader: FactReader, object: ClusterTarget | Target, installNamespace: string,
 ): Promise<TargetFacts> {
-  const { namespace, name = '' } = object.metadata;
-  const facts = { ...NOTHING_KNOWN, name: namespace === undefined ? name : `${namespace}/${name}`, object };
-  const ref: TargetRef = namespace === undefined
-    ? { kind: 'ClusterTarget', name } : { kind: 'Target', namespace, name };
-  const secretRef = kubeconfigSecretRef(ref, object.spec, installNamespace);
+  const facts = { ...NOTHING_KNOWN, name: objectKey(object.metadata), object };
+  const secretRef = kubeconfigSecretRef(targetRefOf(object.metadata), object.spec, installNamespace);
   if (secretRef === undefined) return facts; // the cluster itself
   const where = `Secret ${secretRef.namespace}/${secretRef.name}`;
   const secret = await reader.try(

@@ -1,7 +1,7 @@
 // Checks of `isthmus gateway verify` beyond connections: Services of all clusters, and gateway failover. Pure.
-import type { Condition } from '../../api/objects/core.ts';
 import type { ClustersetGateway } from '../../api/kinds/gateway.ts';
 import type { ServiceExport, ServiceImport } from '../../api/kinds/service-discovery.ts';
+import { findCondition } from '../../model/objects/conditions.ts';
 import { objectKey } from '../../model/pod/pod.ts';
 import type { Check } from './gateway-checks.ts';
 
@@ -33,18 +33,18 @@ export function checkServices({ exports, imports, answers }: ServiceFacts): read
 
 function checkExport({ metadata, status }: ServiceExport): Check {
   const what = `the others know of ${objectKey(metadata)}`;
-  const ready = conditionOf(status?.conditions, 'Ready');
+  const ready = findCondition(status?.conditions, 'Ready');
   if (ready === undefined) {
     return { what, holds: false, detail: 'no component has processed it: run "isthmus service run" in this cluster' };
   }
-  const conflict = conditionOf(status?.conditions, 'Conflict');
+  const conflict = findCondition(status?.conditions, 'Conflict');
   const contradicted = conflict?.status === 'True' ? `; ${conflict.reason}: ${conflict.message}` : '';
   return { what, holds: ready.status === 'True', detail: `${ready.message}${contradicted}` };
 }
 
 function checkImport({ metadata, spec, status }: ServiceImport, answer: readonly string[] | string | undefined): Check {
   const what = `${objectKey(metadata)} of ${exportersOf(status)} resolves`;
-  const ready = conditionOf(status?.conditions, 'Ready');
+  const ready = findCondition(status?.conditions, 'Ready');
   if (ready?.status === 'False') return { what, holds: false, detail: ready.message ?? '' };
   if (typeof answer !== 'object') return { what, holds: false, detail: answer ?? 'it was not requested' };
   if (answer.length === 0) return {
@@ -57,10 +57,6 @@ function checkImport({ metadata, spec, status }: ServiceImport, answer: readonly
 
 function exportersOf(status: ServiceImport['status']): string {
   return (status?.clusters ?? []).map(({ cluster }) => cluster).join(', ') || 'nobody';
-}
-
-function conditionOf(conditions: readonly Condition[] | undefined, wanted: string): Condition | undefined {
-  return conditions?.find(({ type }) => type === wanted);
 }
 
 /** Each backend has one active gateway and at least one standby. Nothing is killed. */

@@ -5,6 +5,7 @@ import { DISCOVERED_BY_LABEL, REGISTERED_NAME_ANNOTATION } from '../../api/objec
 import { readinessOf } from '../../model/objects/conditions.ts';
 import { objectKey } from '../../model/pod/pod.ts';
 import { virtualNodeName } from '../../model/naming/names.ts';
+import { targetRefOf } from '../../model/naming/target-ref.ts';
 import { ageOf } from '../output/text-table.ts';
 import { sortedByName, UNKNOWN, type Table } from './elected-pods.ts';
 
@@ -79,7 +80,5 @@ function originOf({ name, labels = {}, annotations = {} }: ClusterTarget['metada
 
 /** The virtual node of a target. */
 export function nodeOf({ metadata, status }: ClusterTarget | Target): string {
-  const { namespace, name = '' } = metadata;
-  return status?.virtualNode
-    ?? virtualNodeName(namespace === undefined ? { kind: 'ClusterTarget', name } : { kind: 'Target', namespace, name });
+  return status?.virtualNode ?? virtualNodeName(targetRefOf(metadata));
 }

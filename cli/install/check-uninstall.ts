@@ -4,6 +4,7 @@ import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
 import { DELEGATE_FINALIZER, DRAIN_FINALIZER, HAS_FINALIZER_LABEL } from '../../api/objects/keys.ts';
 import { CLUSTER_TARGETS, POD_CHAPERONS, PODS, TARGETS } from '../../api/resource-types.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { objectKey } from '../../model/pod/pod.ts';
 import { AppError } from '../../process/errors.ts';
 import { withCluster, withClusterFlags, type ClusterFlags } from '../clusters/cluster-flags.ts';
 import { listIfServed } from '../clusters/served-objects.ts';
@@ -78,7 +79,6 @@ function count(objects: readonly unknown[], noun: string): string {
 }
 
 function examples(objects: readonly KubernetesObject[]): string {
-  const names = objects.slice(0, 3)
-    .map(({ metadata: { namespace, name } }) => (namespace === undefined ? name : `${namespace}/${name}`));
+  const names = objects.slice(0, 3).map(({ metadata }) => objectKey(metadata));
   return [...names, ...(objects.length > 3 ? ['…'] : [])].join(', ');
 }

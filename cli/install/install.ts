@@ -18,6 +18,7 @@ import { serviceDiscoveryAccess } from '../../manifests/objects/service-discover
 import { isLive, signsText } from '../../model/naming/live-admiralty.ts';
 import { MAX_INSTALL_NAMESPACE } from '../../model/access/key-namespace.ts';
 import { PART_OF } from '../../model/access/rbac-objects.ts';
+import { findCondition } from '../../model/objects/conditions.ts';
 import { installManifests, type InstallOptions } from '../../manifests/install.ts';
 import { IDENTITY_LABELS } from '../../peering/identity/source-identity.ts';
 import { AppError } from '../../process/errors.ts';
@@ -239,7 +240,7 @@ async function untilEstablished(client: ClusterClient, name: string, signal: Abo
   let conditions: readonly Condition[] = [];
   const isEstablished = async (): Promise<true | undefined> => {
     conditions = (await client.get(type, { name }, signal)).status?.conditions ?? [];
-    return conditions.some((condition) => condition.type === 'Established' && condition.status === 'True') || undefined;
+    return findCondition(conditions, 'Established')?.status === 'True' || undefined;
   };
   if (await pollUntil(isEstablished, ESTABLISHED_POLLING, signal)) return;
   const reasons = conditions.filter((condition) => condition.status === 'False').map((condition) => condition.message);

@@ -1,10 +1,11 @@
 // Waits until deleted objects are gone. The API server finalizes CRDs itself, and may have to be nudged.
-import type { KubernetesObject } from '../../api/objects/core.ts';
+import type { Condition, KubernetesObject } from '../../api/objects/core.ts';
 import { REMINDED_ANNOTATION } from '../../api/objects/keys.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { CUSTOM_RESOURCE_DEFINITIONS } from '../../api/resource-types.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { findCondition } from '../../model/objects/conditions.ts';
 import { AppError } from '../../process/errors.ts';
 import { pollUntil, type Polling } from '../clusters/poll-until.ts';
 
@@ -22,7 +23,7 @@ export interface DeletionTimeouts extends Polling {
 const GONE: DeletionTimeouts = { forMs: 180_000, everyMs: 200, remindEveryMs: 15_000 };
 
 interface Terminating extends KubernetesObject {
-  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly message?: string }[] };
+  readonly status?: { readonly conditions?: readonly Condition[] };
 }
 
 /**
@@ -45,7 +46,7 @@ export async function untilGone(
     return undefined;
   };
   if (await pollUntil(look, polling, signal)) return;
-  const said = last?.status?.conditions?.find((condition) => condition.type === 'Terminating')?.message;
+  const said = findCondition(last?.status?.conditions, 'Terminating')?.message;
   throw new AppError(
     'Timeout',
     `${type.kind} ${name} has not gone${said === undefined ? '' : ` (${said})`}: see what ` +

@@ -10,11 +10,12 @@ import { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import type { GatewayRoute } from '../../kubernetes/connect/gateway-dialer.ts';
 import { readKubeconfig } from '../../kubernetes/credentials/kubeconfig.ts';
 import { userAgent } from '../../kubernetes/client/open-cluster.ts';
+import { targetRefOf } from '../../model/naming/target-ref.ts';
 import { readClusterId } from '../../kubernetes/client/cluster-id.ts';
 import { Transport } from '../../kubernetes/http/transport.ts';
 import { joinKeyOf, toInvitationData, type InvitationData } from '../../peering/invitation/join-verdict.ts';
 import {
-  parseGrant, sourceSideManifests, targetKubeconfig, targetOf, type GrantedAccess, type Peering,
+  parseGrant, sourceSideManifests, targetKubeconfig, type GrantedAccess, type Peering,
 } from '../../peering/access/target-access.ts';
 import { AppError } from '../../process/errors.ts';
 import { failureText } from '../output/error-text.ts';
@@ -99,7 +100,7 @@ export async function joinTarget(joiner: Joiner, progress: Progress): Promise<Pe
     ...member,
   };
   const remedy = 'Choose another --name, or rename or delete what is there.';
-  await requireOwn(client, sourceSideManifests(peering, ''), isOfTarget(targetOf(peering)), { remedy, signal });
+  await requireOwn(client, sourceSideManifests(peering, ''), isOfTarget(targetRefOf(peering)), { remedy, signal });
   if (data.namespace === undefined) {
     await ensureInstallNamespace(client, installNamespace, PEER_FIELD_MANAGER, progress);
   }

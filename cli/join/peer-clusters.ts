@@ -13,8 +13,9 @@ import { SOURCE_ROLE, TARGET_SECRET_READER_ROLE } from '../../model/access/compo
 import { AccountTakenError, establishIdentity } from '../../peering/identity/establish-identity.ts';
 import { podModeAccess } from '../../peering/access/pod-mode-access.ts';
 import {
-  peeringIdentity, sourceAccount, sourceSideManifests, targetKubeconfig, targetOf, type Peering, type TargetAccess,
+  peeringIdentity, sourceAccount, sourceSideManifests, targetKubeconfig, type Peering, type TargetAccess,
 } from '../../peering/access/target-access.ts';
+import { targetRefOf } from '../../model/naming/target-ref.ts';
 import { namespacesText } from '../../model/access/source-grants.ts';
 import { AppError } from '../../process/errors.ts';
 import { failureText } from '../output/error-text.ts';
@@ -117,7 +118,7 @@ async function requireFreeNames(
   { source, target }: PeeringRequest, peering: Peering, signal: AbortSignal,
 ): Promise<void> {
   await requireOwn(
-    source.client, sourceSideManifests(peering, ''), isOfTarget(targetOf(peering)), { remedy: REMEDY, signal },
+    source.client, sourceSideManifests(peering, ''), isOfTarget(targetRefOf(peering)), { remedy: REMEDY, signal },
   );
   if (peering.delegation === 'Pod') {
     await requireOwn(target.client, podModeAccess(peering), isOfIsthmus, { remedy: REMEDY, signal });

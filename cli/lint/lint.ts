@@ -4,10 +4,10 @@ import { Command, Option } from 'commander';
 import { AppError } from '../../process/errors.ts';
 import { exitWith } from '../../process/lifecycle.ts';
 import { printable } from '../convert/converted-text.ts';
-import { readObjects } from '../convert/read-objects.ts';
+import { objectsIn } from '../convert/convert.ts';
 import { structured } from '../output/structured.ts';
-import { readManifests, type ManifestFile } from '../plan/manifest-files.ts';
-import { lintObjects, type LintedObject, type LintFinding } from './lint-objects.ts';
+import { readManifests } from '../plan/manifest-files.ts';
+import { lintObjects, type LintFinding } from './lint-objects.ts';
 
 interface LintFlags {
   readonly filename: readonly string[];
@@ -34,18 +34,13 @@ export function lintCommand(): Command {
 
 async function lint({ filename, namespace, output }: LintFlags): Promise<void> {
   if (filename.length === 0) throw new AppError('BadInput', 'lint needs -f FILE.');
-  const objects = (await readManifests(filename)).flatMap(objectsIn);
+  const files = await readManifests(filename);
+  const objects = files.flatMap((file) => objectsIn(file).map((object) => ({ path: file.path, object })));
   if (objects.length === 0) throw new AppError('BadInput', `There is no object in ${filename.join(', ')}.`);
   const findings = lintObjects(objects, namespace);
   const text = structured(findings, output) ?? findings.map(lineOf).join('\n');
   if (text !== '') console.log(text);
   if (findings.some(({ level }) => level === 'error')) exitWith(1);
-}
-
-function objectsIn({ path, text }: ManifestFile): readonly LintedObject[] {
-  const read = readObjects(text);
-  if (read.kind === 'objects') return read.objects.map((object) => ({ path, object }));
-  throw new AppError('BadInput', `${path} ${read.problem}.`);
 }
 
 function lineOf({ path, line, level, object, field, message }: LintFinding): string {

@@ -4,6 +4,7 @@
 import { ROLE_BINDINGS, ROLES, SECRETS, SERVICE_ACCOUNTS } from '../../api/resource-types.ts';
 import { DEFAULT_KUBECONFIG_KEY, type ClusterTarget, type Target } from '../../api/kinds/cluster-target.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
+import { findCondition } from '../../model/objects/conditions.ts';
 import { readingManifests, tokenOf } from '../../peering/access/target-access.ts';
 import { AppError } from '../../process/errors.ts';
 import { pollUntil } from '../clusters/poll-until.ts';
@@ -106,5 +107,5 @@ export async function requireReady(migration: Migration, { targetsLater }: { rea
 }
 
 function readyOf({ status }: ClusterTarget | Target) {
-  return status?.conditions?.find(({ type }) => type === 'Ready');
+  return findCondition(status?.conditions, 'Ready');
 }

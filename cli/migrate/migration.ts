@@ -8,7 +8,7 @@ import type { KubernetesObject } from '../../api/objects/core.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { virtualNodeName } from '../../model/naming/names.ts';
 import { PART_OF } from '../../model/access/rbac-objects.ts';
-import { targetKey, type TargetRef } from '../../model/naming/target-ref.ts';
+import { targetKey, targetRefOf, type TargetRef } from '../../model/naming/target-ref.ts';
 import { AppError } from '../../process/errors.ts';
 import type { AdmiraltyInstallation } from './admiralty-installation.ts';
 import type { Progress } from '../clusters/apply-objects.ts';
@@ -59,12 +59,7 @@ export interface NamedTarget {
 export async function targetsOf(client: ClusterClient, signal: AbortSignal): Promise<readonly NamedTarget[]> {
   const [clusterTargets, targets] =
     await Promise.all([listIfServed(client, CLUSTER_TARGETS, signal), listIfServed(client, TARGETS, signal)]);
-  return [...clusterTargets, ...targets].map((object) => {
-    const { namespace, name = '' } = object.metadata;
-    return {
-      object, ref: namespace === undefined ? { kind: 'ClusterTarget', name } : { kind: 'Target', namespace, name },
-    };
-  });
+  return [...clusterTargets, ...targets].map((object) => ({ object, ref: targetRefOf(object.metadata) }));
 }
 
 /** A target for the steps. */

@@ -1,6 +1,6 @@
 // The Services of all clusters as a table.
-import type { Condition } from '../../api/objects/core.ts';
 import type { ServiceExport, ServiceImport } from '../../api/kinds/service-discovery.ts';
+import { findCondition } from '../../model/objects/conditions.ts';
 import { objectKey } from '../../model/pod/pod.ts';
 import { textTable } from '../output/text-table.ts';
 
@@ -25,17 +25,14 @@ function importCells(imported: ServiceImport | undefined): readonly (string | un
 
 function exportCell(exported: ServiceExport | undefined): string {
   if (exported === undefined) return 'no';
-  const failing = ['Valid', 'Ready'].map((type) => conditionOf(exported, type))
+  const conditions = exported.status?.conditions;
+  const failing = ['Valid', 'Ready'].map((type) => findCondition(conditions, type))
     .find((condition) => condition?.status === 'False');
   if (failing !== undefined) return failing.reason ?? 'no';
-  return conditionOf(exported, 'Ready') === undefined ? 'not yet' : 'yes';
+  return findCondition(conditions, 'Ready') === undefined ? 'not yet' : 'yes';
 }
 
 function conflictCell(exported: ServiceExport | undefined): string | undefined {
-  const conflict = exported && conditionOf(exported, 'Conflict');
+  const conflict = findCondition(exported?.status?.conditions, 'Conflict');
   return conflict?.status === 'True' ? conflict.reason : undefined;
-}
-
-function conditionOf({ status }: ServiceExport, type: string): Condition | undefined {
-  return status?.conditions?.find((condition) => condition.type === type);
 }

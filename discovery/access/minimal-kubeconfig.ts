@@ -2,20 +2,19 @@
 // registry had. Equal connections give equal texts.
 import { stringify } from 'yaml';
 import type { ClusterConnection } from '../../kubernetes/credentials/kubeconfig.ts';
+import { isBearerToken } from '../../kubernetes/credentials/resolved-credentials.ts';
 
 /** Why a connection cannot be kept; undefined when it can. */
 export function connectionProblem({ credentials, certificateAuthority }: ClusterConnection): string | undefined {
   if (credentials.kind !== 'token' && credentials.kind !== 'certificate') {
     return 'it has neither a token nor a client certificate; give the cluster one in its registry';
   }
-  if (credentials.kind === 'token' && !TOKEN.test(credentials.token)) {
+  if (credentials.kind === 'token' && !isBearerToken(credentials.token)) {
     return 'its token has characters that no token has; write it anew, on one line';
   }
   return certificateAuthority === '' ? 'its certificate authority is empty' : undefined;
 }
 
-/** What a header can carry. */
-const TOKEN = /^[\x21-\x7e]+$/;
 const NAME = 'cluster';
 
 /** The text of a connection without {@link connectionProblem}. */

@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { within } from '../../kubernetes/flow/abort.ts';
 import { AppError, messageOf } from '../../process/errors.ts';
+import { printable } from '../protocol/failure-cause.ts';
 import type { TlsIdentity } from '../tunnel/tls-identity.ts';
 
 /** Which broker and which client certificate; without one only joining is possible. */
@@ -62,6 +63,6 @@ async function refusalOf(response: IncomingMessage): Promise<string> {
   const answer = await json(response).catch(() => ({}));
   const { message } = answer as { readonly message?: unknown };
   return typeof message === 'string'
-    ? message.replace(/[^\x20-\x7e]/g, '?').slice(0, 500).replace(/\.$/, '')
+    ? printable(message).slice(0, 500).replace(/\.$/, '')
     : 'without a reason';
 }

@@ -6,6 +6,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { parseRoute } from '../../model/network/gateway-names.ts';
 import { messageOf } from '../../process/errors.ts';
 import type { TrafficClass, StreamDriver, StreamRecord } from '../protocol/cable-driver.ts';
+import { printable } from '../protocol/failure-cause.ts';
 import { openForClient } from './local-stream.ts';
 import { destroyOutsideFrames } from '../tunnel/session-end.ts';
 import { joinStreams } from '../tunnel/stream-junction.ts';
@@ -119,7 +120,7 @@ async function open(
 
 function refuse(socket: Socket, status: number, message: string): void {
   const body = `${message}\n`;
-  const reason = message.replace(/[^\x20-\x7e]/g, '?').slice(0, 500);
+  const reason = printable(message).slice(0, 500);
   const lines = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Error'}`, `isthmus-reason: ${reason}`,
     'content-type: text/plain; charset=utf-8', `content-length: ${Buffer.byteLength(body)}`, 'connection: close',

@@ -80,7 +80,7 @@ export function toRefusal(words: string): Failure {
 const REFUSALS: readonly FailureCause[] =
   ['certificate', 'clock', 'identity', 'revoked', 'unknown-peer', 'limit', 'closed'];
 
-/** Messages of peers are untrusted: strips control characters and line breaks. */
-function printable(text: string): string {
+/** Texts of peers are untrusted: headers, log lines and messages take printable ASCII alone from them. */
+export function printable(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, '?');
 }

@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { findService, serviceOf, type AllowedServices, type ServiceAddress } from '../protocol/allowed-services.ts';
 import type { FoundService } from '../protocol/exported-endpoints.ts';
 import type { StreamRecord } from '../protocol/cable-driver.ts';
-import { toFailure } from '../protocol/failure-cause.ts';
+import { printable, toFailure } from '../protocol/failure-cause.ts';
 import { joinStreams } from './stream-junction.ts';
 import { REASON_HEADER, type TunnelSession } from './tunnel-session.ts';
 import type { TunnelLimits } from '../protocol/tunnel-protocol.ts';
@@ -129,9 +129,4 @@ export class ServiceStreams {
       outcome, reason,
     });
   }
-}
-
-/** Peers' data is untrusted: headers and log lines only take printable ASCII from it. */
-function printable(text: string): string {
-  return text.replace(/[^\x20-\x7e]/g, '?');
 }

@@ -3,7 +3,7 @@
 import { invalid as invalidKubeconfig, type Entry } from './kubeconfig-fields.ts';
 import type { AppError } from '../../process/errors.ts';
 import { isRecord, parsedJson } from '../../model/objects/json-values.ts';
-import type { ResolvedCredentials } from './resolved-credentials.ts';
+import { isBearerToken, type ResolvedCredentials } from './resolved-credentials.ts';
 
 /** The `exec` section of a kubeconfig's user, checked. */
 export interface ExecConfig {
@@ -31,8 +31,6 @@ const CLUSTER_FIELDS = [
   'server', 'tls-server-name', 'insecure-skip-tls-verify', 'certificate-authority-data', 'proxy-url',
   'disable-compression',
 ] as const;
-/** What may stand in a header; a token with a line break would be refused much later, by its text. */
-const TOKEN = /^[\x21-\x7e]+$/;
 
 /**
  * The `exec` section of a user. `authority` is the certificate authority of the cluster in PEM, also where the
@@ -124,7 +122,7 @@ function toCredentials(
     return 'it printed only one of clientCertificateData and clientKeyData';
   }
   if (token === undefined && certificate === undefined) return 'it printed neither a token nor a client certificate';
-  if (token !== undefined && !TOKEN.test(token)) return 'it printed a token with characters that no token has';
+  if (token !== undefined && !isBearerToken(token)) return 'it printed a token with characters that no token has';
   return { ...(token && { token }), ...(certificate && { certificate }), ...(key && { key }) };
 }
 

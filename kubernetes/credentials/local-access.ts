@@ -4,6 +4,7 @@ import { basename, isAbsolute, normalize } from 'node:path';
 import { AppError } from '../../process/errors.ts';
 import type { ExecConfig } from './exec-credential.ts';
 import type { ExecPlace } from './exec-plugin.ts';
+import type { Entry } from './kubeconfig-fields.ts';
 import { isBelow } from './token-file.ts';
 
 /** What an installation names; nothing by default. */
@@ -17,8 +18,6 @@ export interface LocalAccess {
   /** The environment of this process. */
   readonly environment: Readonly<Record<string, string>>;
 }
-
-type Entry = Readonly<Record<string, unknown>>;
 
 /** Fields that only a person's own kubeconfig may have, on whichever machine it is. */
 const NEVER = {

@@ -1,5 +1,10 @@
 // Credentials in the form that a request needs, whatever their source.
 
+/** Whether a text can be a bearer token: one with a line break would be refused much later, by its text. */
+export function isBearerToken(text: string): boolean {
+  return /^[\x21-\x7e]+$/.test(text);
+}
+
 /** A bearer token or a client certificate, current at the time of the call. */
 export interface ResolvedCredentials {
   readonly token?: string;

@@ -2,6 +2,7 @@
 // anything, dial metadata services, or spend much on parsing it.
 import type { YamlLimits } from '../../model/objects/yaml-limits.ts';
 import { AppError } from '../../process/errors.ts';
+import type { Entry } from './kubeconfig-fields.ts';
 
 /** Limits for a tenant's YAML. */
 export const TENANT_YAML: YamlLimits = { depth: 64, lexemes: 10_000 };
@@ -14,8 +15,6 @@ const OF_USER = [
   'exec', 'auth-provider', 'tokenFile', 'client-certificate', 'client-key', 'username', 'password',
   'as', 'as-uid', 'as-groups', 'as-user-extra',
 ];
-
-type Entry = Readonly<Record<string, unknown>>;
 
 /**
  * Checks the cluster and the user of a kubeconfig that a tenant, or a registry, wrote.

@@ -3,11 +3,10 @@
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { isAbsolute, relative } from 'node:path';
 import { AppError, reasonOf } from '../../process/errors.ts';
+import { isBearerToken } from './resolved-credentials.ts';
 
 /** A token is a kilobyte or two. */
 const MAX_TOKEN_BYTES = 64 << 10;
-/** What may stand in a header. */
-const TOKEN = /^[\x21-\x7e]+$/;
 /** Where Kubernetes mounts the pod's own token, which authenticates to the source and goes to no other cluster. */
 const OWN_TOKEN_FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount';
 
@@ -37,7 +36,7 @@ export async function readTokenFile({ path, folders }: TokenFile): Promise<strin
     }
     const { size } = await stat(real);
     const token = size > MAX_TOKEN_BYTES ? '' : (await readFile(real, 'utf8')).trim();
-    if (!TOKEN.test(token)) throw unavailable(path, 'it holds no token');
+    if (!isBearerToken(token)) throw unavailable(path, 'it holds no token');
     return token;
   } catch (error) {
     if (error instanceof AppError) throw error;

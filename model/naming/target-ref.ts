@@ -6,6 +6,13 @@ export type TargetRef =
   | { readonly kind: 'ClusterTarget'; readonly name: string }
   | { readonly kind: 'Target'; readonly namespace: string; readonly name: string };
 
+/** The reference to a (Cluster)Target by the metadata of its object. */
+export function targetRefOf(
+  { namespace, name = '' }: { readonly namespace?: string | undefined; readonly name?: string },
+): TargetRef {
+  return namespace === undefined ? { kind: 'ClusterTarget', name } : { kind: 'Target', namespace, name };
+}
+
 /** Text form, also the key of maps: `ClusterTarget/c2`, `Target/team-a/c2`. */
 export function targetKey(target: TargetRef): string {
   return target.kind === 'ClusterTarget' ? `ClusterTarget/${target.name}` : `Target/${target.namespace}/${target.name}`;

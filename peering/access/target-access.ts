@@ -15,7 +15,7 @@ import {
   onlyNamed, PART_OF, role, roleBinding, rule, type ServiceAccountName,
 } from '../../model/access/rbac-objects.ts';
 import { DEFAULT_GRANTS } from '../../model/access/source-grants.ts';
-import { targetKey, type TargetRef } from '../../model/naming/target-ref.ts';
+import { targetKey, targetRefOf } from '../../model/naming/target-ref.ts';
 import type { SourceIdentity } from '../identity/source-identity.ts';
 
 /** Which clusters are peered, and how. */
@@ -90,11 +90,6 @@ export function peeringIdentity(peering: Peering): SourceIdentity {
   };
 }
 
-/** The target's object as the source names it. */
-export function targetOf({ name, namespace }: Pick<Peering, 'name' | 'namespace'>): TargetRef {
-  return namespace === undefined ? { kind: 'ClusterTarget', name } : { kind: 'Target', namespace, name };
-}
-
 /** Name of the Secret in the source that holds the kubeconfig. */
 export function kubeconfigSecretName({ name }: Pick<Peering, 'name'>): string {
   return `${name}-kubeconfig`;
@@ -149,7 +144,7 @@ export function sourceSideManifests(peering: Peering, kubeconfig: string): reado
 
 /** Annotates an object with its target, so that leaving this target removes nothing of another. */
 function annotatorFor(peering: Peering): (object: KubernetesObject) => KubernetesObject {
-  const key = targetKey(targetOf(peering));
+  const key = targetKey(targetRefOf(peering));
   return (object) => ({
     ...object,
     metadata: { ...object.metadata, annotations: { ...object.metadata.annotations, [PEERED_TARGET_ANNOTATION]: key } },

@@ -1,6 +1,7 @@
 // Roles of a cluster's nodes in its pod plane.
 import type { Node } from '../../api/objects/core.ts';
 import { GATEWAY_NODE_LABEL, PROVIDER_KEY, PROVIDER_VALUE } from '../../api/objects/keys.ts';
+import { findCondition } from '../../model/objects/conditions.ts';
 import type { WorkerNode } from './pod-plane-plan.ts';
 
 /** The fields of a node that its role depends on. */
@@ -23,7 +24,7 @@ export function toPlaneNode({ metadata, spec, status }: Node): PlaneNode | undef
   const address =
     status?.addresses?.find(({ type, address: text }) => type === 'InternalIP' && !text.includes(':'))?.address;
   if (address === undefined || labels[PROVIDER_KEY] === PROVIDER_VALUE) return undefined;
-  const isReady = status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') === true;
+  const isReady = findCondition(status?.conditions, 'Ready')?.status === 'True';
   return { name, address, podCIDR: podRangeOf(spec), isLabelled: labels[GATEWAY_NODE_LABEL] === 'true', isReady };
 }
 

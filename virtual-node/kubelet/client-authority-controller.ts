@@ -5,13 +5,14 @@ import { readFile } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import type { KubernetesObject, StringMap } from '../../api/objects/core.ts';
 import { CONFIG_MAPS } from '../../api/resource-types.ts';
+import { CLUSTER_NAMESPACE } from '../../model/access/system-namespaces.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
 import { AppError, messageOf } from '../../process/errors.ts';
 
 /** Where the source publishes the bundle. */
 const CLIENT_AUTHORITY =
-  { namespace: 'kube-system', name: 'extension-apiserver-authentication', key: 'client-ca-file' } as const;
+  { namespace: CLUSTER_NAMESPACE, name: 'extension-apiserver-authentication', key: 'client-ca-file' } as const;
 
 /** Is called with each bundle (PEM), including the first. After a deletion the last bundle stays in use. */
 export type OnAuthority = (pem: string) => void;

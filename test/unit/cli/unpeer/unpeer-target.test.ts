@@ -13,10 +13,11 @@ import type { Leave } from '../../../../cli/unpeer/target-side.ts';
 import { UnreachableError } from '../../../../kubernetes/flow/api-error.ts';
 import { TARGET_SECRET_READER_ROLE } from '../../../../model/access/component-accounts.ts';
 import { PART_OF } from '../../../../model/access/rbac-objects.ts';
+import { targetRefOf } from '../../../../model/naming/target-ref.ts';
 import { sourceObject } from '../../../../peering/identity/source-identity.ts';
 import { podModeAccess } from '../../../../peering/access/pod-mode-access.ts';
 import {
-  peeringIdentity, sourceSideManifests, targetOf, type Peering,
+  peeringIdentity, sourceSideManifests, type Peering,
 } from '../../../../peering/access/target-access.ts';
 import { aChaperon, labelled } from '../../../support/builders.ts';
 import { MemoryCluster } from '../../../support/memory-cluster.ts';
@@ -43,7 +44,7 @@ function world(t: TestContext, of: Partial<Peering> = {}, more: Partial<Leave> =
   return {
     source, target, told, time,
     leave: (flags: Partial<Leave> = {}) => leaveTarget({
-      client: source.client, target: targetOf(peered), installNamespace: 'isthmus-system', isForced: false,
+      client: source.client, target: targetRefOf(peered), installNamespace: 'isthmus-system', isForced: false,
       evictUnmanaged: false, targetAdministrator: target.client, ...more, ...flags,
     }, { tell: (line) => told.push(line), signal: new AbortController().signal }),
   };

@@ -7,10 +7,10 @@ import type { KubernetesObject } from '../../../../api/objects/core.ts';
 import type { Target, ClusterTarget } from '../../../../api/kinds/cluster-target.ts';
 import { SECRETS, SERVICE_ACCOUNTS } from '../../../../api/resource-types.ts';
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
-import { targetKey, type TargetRef } from '../../../../model/naming/target-ref.ts';
+import { targetKey, targetRefOf, type TargetRef } from '../../../../model/naming/target-ref.ts';
 import { startCredentials } from '../../../../peering/access/credential-controller.ts';
 import {
-  sourceSideManifests, targetKubeconfig, targetOf, type Peering,
+  sourceSideManifests, targetKubeconfig, type Peering,
 } from '../../../../peering/access/target-access.ts';
 import type { TargetClusters } from '../../../../targets/target-clusters.ts';
 import { MemoryCluster } from '../../../support/memory-cluster.ts';
@@ -42,7 +42,7 @@ async function looked(t: TestContext, { of = {}, token: before = OLD, spec, hasS
   const account = { namespace: of.namespace ?? 'isthmus-system', name: 'eu-0123abcd' };
   const target = new MemoryCluster([SERVICE_ACCOUNTS, { metadata: account }]);
   change(source, target);
-  const ref: TargetRef = targetOf(peered);
+  const ref: TargetRef = targetRefOf(peered);
   const object = { metadata: { name: 'eu' }, spec: spec ?? (manifests.at(-1) as ClusterTarget | Target).spec };
   const stop = new AbortController();
   t.after(() => stop.abort());
