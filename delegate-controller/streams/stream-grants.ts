@@ -7,7 +7,8 @@ import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { ADMIRALTY_API_VERSION } from '../../api/objects/group-version.ts';
 import { joinName, MAX_NAME_LENGTH } from '../../model/naming/names.ts';
 import { objectKey } from '../../model/pod/pod.ts';
-import { onlyNamed, PART_OF, role, roleBinding, rule, type RbacSubject } from '../../model/access/rbac-objects.ts';
+import { STREAM_RULES } from '../../model/access/pod-mode-rules.ts';
+import { boundRole, onlyNamed, PART_OF, type RbacSubject } from '../../model/access/rbac-objects.ts';
 import type { SourceRule } from '../target-cache/source-rules.ts';
 
 /** A PodChaperon whose source requests streams of its delegate. */
@@ -77,14 +78,13 @@ export function streamManifests(namespace: string, source: SourceRule, pods: rea
   KubernetesObject, KubernetesObject,
 ] {
   const name = roleName(source);
-  const rules =
-    [rule('', ['pods/log'], ['get']), rule('', ['pods/exec', 'pods/attach', 'pods/portforward'], ['create', 'get'])];
-  const binding = roleBinding({ namespace, name, roleKind: 'Role', roleName: name }, holdersOf(source));
+  const rules = STREAM_RULES.map((rule) => onlyNamed(rule, pods));
   const kind = source.namespace === undefined ? 'ClusterSource' : 'Source';
   const ownerReferences = [{ apiVersion: ADMIRALTY_API_VERSION, kind, name: source.name, uid: source.uid }];
   const owned = (object: KubernetesObject): KubernetesObject =>
     ({ ...object, metadata: { ...object.metadata, labels: STREAM_LABELS, ownerReferences } });
-  return [owned(role(namespace, name, rules.map((one) => onlyNamed(one, pods)))), owned(binding)];
+  const [role, binding] = boundRole({ namespace, name }, rules, holdersOf(source));
+  return [owned(role), owned(binding)];
 }
 
 function holdersOf({ account, userName }: SourceRule): readonly RbacSubject[] {

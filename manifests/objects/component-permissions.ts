@@ -8,7 +8,7 @@ import {
   type ComponentAccount,
 } from '../../model/access/component-accounts.ts';
 import { ADMIRALTY_SOURCE_LEASES } from '../../model/naming/live-admiralty.ts';
-import { onlyNamed, RBAC_GROUP, rule, type PolicyRule } from '../../model/access/rbac-objects.ts';
+import { onlyNamed, RBAC_GROUP, READ, rule, WRITE, type PolicyRule } from '../../model/access/rbac-objects.ts';
 import { STREAMED } from '../../model/access/pod-mode-rules.ts';
 import { ownerRule } from '../../model/access/confinement-rules.ts';
 import { CLUSTER_NAMESPACE } from '../../model/access/system-namespaces.ts';
@@ -33,8 +33,6 @@ export interface ComponentPermissions {
   readonly rules: readonly PolicyRule[];
 }
 
-const READ = ['get', 'list', 'watch'];
-const WRITE = ['create', 'patch', 'delete'];
 /** Kinds of other tools' registries. */
 const REGISTRY_KINDS: readonly { readonly group: string; readonly plurals: readonly string[] }[] = [
   { group: 'cluster.x-k8s.io', plurals: ['clusters'] },

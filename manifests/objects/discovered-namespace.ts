@@ -4,7 +4,7 @@ import type { KubernetesObject } from '../../api/objects/core.ts';
 import { NAMESPACE_OPT_IN_LABEL } from '../../api/objects/keys.ts';
 import { componentSubjects, targetSecretReaderBinding } from '../../model/access/component-accounts.ts';
 import { discoveredNamespace } from '../../model/access/key-namespace.ts';
-import { PART_OF, role, roleBinding, rule } from '../../model/access/rbac-objects.ts';
+import { boundRole, PART_OF, rule } from '../../model/access/rbac-objects.ts';
 
 /** The namespace, and who may do what there. Its pods, if there are any, are never elected, and get no privileges. */
 export function discoveredTargetsManifests(installNamespace: string): readonly KubernetesObject[] {
@@ -14,8 +14,10 @@ export function discoveredTargetsManifests(installNamespace: string): readonly K
     { ...PART_OF, [NAMESPACE_OPT_IN_LABEL]: 'disabled', 'pod-security.kubernetes.io/enforce': 'restricted' };
   return [
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, labels } },
-    role(namespace, name, [rule('', ['secrets'], ['list', 'watch', 'create', 'patch'])]),
-    roleBinding({ namespace, name, roleKind: 'Role', roleName: name }, componentSubjects([name], installNamespace)),
+    ...boundRole(
+      { namespace, name }, [rule('', ['secrets'], ['list', 'watch', 'create', 'patch'])],
+      componentSubjects([name], installNamespace),
+    ),
     targetSecretReaderBinding(namespace, installNamespace),
   ];
 }

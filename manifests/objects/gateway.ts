@@ -3,7 +3,7 @@
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { ISTHMUS_GROUP } from '../../api/objects/group-version.ts';
 import {
-  onlyNamed, PART_OF, role, roleBinding, rule, serviceAccount, type PolicyRule,
+  boundRole, onlyNamed, PART_OF, READ, rule, serviceAccount, type PolicyRule,
 } from '../../model/access/rbac-objects.ts';
 import {
   deployment, disruptionBudget, HEALTH_PORT, service, type ContainerPort, type WorkloadPlace,
@@ -21,7 +21,6 @@ export const BROKER_SECRET = 'isthmus-broker';
 const DRAIN_SECONDS = 20;
 const TUNNEL: ContainerPort = { name: 'tunnel', containerPort: TUNNEL_PORT };
 const HEALTH: ContainerPort = { name: 'health', containerPort: HEALTH_PORT };
-const READ = ['get', 'list', 'watch'];
 
 const GATEWAY_RULES: readonly PolicyRule[] = [
   rule('coordination.k8s.io', ['leases'], ['get', 'create', 'patch']),
@@ -100,7 +99,6 @@ export function brokerAccess(namespace: string): readonly KubernetesObject[] {
 }
 
 function accountWith(namespace: string, name: string, rules: readonly PolicyRule[]): readonly KubernetesObject[] {
-  return [serviceAccount({ namespace, name }), role(namespace, name, rules), roleBinding(
-    { namespace, name, roleKind: 'Role', roleName: name }, [{ namespace, name }],
-  )];
+  const account = { namespace, name };
+  return [serviceAccount(account), ...boundRole(account, rules, [account])];
 }

@@ -5,7 +5,7 @@ import { NAMESPACE_OPT_IN_LABEL } from '../../api/objects/keys.ts';
 import { INVITATION_KEY_SECRET, WEBHOOK_CERTIFICATES_SECRET } from '../../api/objects/own-names.ts';
 import { componentSubjects, type ComponentAccount } from '../../model/access/component-accounts.ts';
 import { keyNamespace } from '../../model/access/key-namespace.ts';
-import { onlyNamed, PART_OF, role, roleBinding, rule, type PolicyRule } from '../../model/access/rbac-objects.ts';
+import { boundRole, onlyNamed, PART_OF, rule, type PolicyRule } from '../../model/access/rbac-objects.ts';
 
 /** The namespace. Its pods, if there are any, are never elected, and get no privileges. */
 export function keyNamespaceManifest(installNamespace: string): KubernetesObject {
@@ -38,8 +38,5 @@ function permissions(
   installNamespace: string, name: ComponentAccount, rules: readonly PolicyRule[],
 ): readonly KubernetesObject[] {
   const namespace = keyNamespace(installNamespace);
-  return [
-    role(namespace, name, rules),
-    roleBinding({ namespace, name, roleKind: 'Role', roleName: name }, componentSubjects([name], installNamespace)),
-  ];
+  return boundRole({ namespace, name }, rules, componentSubjects([name], installNamespace));
 }

@@ -4,7 +4,7 @@
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { ISTHMUS_GROUP } from '../../api/objects/group-version.ts';
 import {
-  clusterRole, clusterRoleBinding, onlyNamed, PART_OF, role, roleBinding, rule, serviceAccount, type PolicyRule,
+  boundRole, clusterRole, clusterRoleBinding, onlyNamed, PART_OF, READ, rule, serviceAccount, type PolicyRule,
 } from '../../model/access/rbac-objects.ts';
 import { WIREGUARD_PORT } from '../../model/network/pod-plane.ts';
 import { HEALTH_PORT } from './workloads.ts';
@@ -14,7 +14,6 @@ export const POD_PLANE = 'isthmus-pod-plane';
 /** Default image: target `pod-plane` of the Dockerfile, which contains the network tools. */
 export const DEFAULT_POD_PLANE_IMAGE = 'isthmus-pod-plane:0.1.0';
 const PROGRAM = '/isthmus/wireguard';
-const READ = ['get', 'list', 'watch'];
 
 const RULES: readonly PolicyRule[] = [
   rule('coordination.k8s.io', ['leases'], [...READ, 'create', 'patch']),
@@ -57,8 +56,7 @@ export function podPlaneAccess(installNamespace: string): readonly KubernetesObj
   return [
     serviceAccount({ namespace: POD_PLANE, name: POD_PLANE }),
     clusterRole(POD_PLANE, [rule('', ['nodes'], ['list', 'watch'])]), clusterRoleBinding(POD_PLANE, POD_PLANE, holders),
-    role(installNamespace, POD_PLANE, RULES),
-    roleBinding({ namespace: installNamespace, name: POD_PLANE, roleKind: 'Role', roleName: POD_PLANE }, holders),
+    ...boundRole({ namespace: installNamespace, name: POD_PLANE }, RULES, holders),
   ];
 }
 

@@ -14,7 +14,8 @@ import {
   TOKEN_REQUESTER_ROLE, type ComponentAccount,
 } from '../../model/access/component-accounts.ts';
 import {
-  clusterRole, clusterRoleBinding, onlyNamed, role, roleBinding, rule, serviceAccount, type PolicyRule, type RoleObject,
+  boundRole, clusterRole, clusterRoleBinding, onlyNamed, READ, roleBinding, rule, serviceAccount, type PolicyRule,
+  type RoleObject,
 } from '../../model/access/rbac-objects.ts';
 import { SOURCE_MARKER_RULE } from '../../model/access/confinement-rules.ts';
 import { POD_MODE_RULES, STREAM_RULES } from '../../model/access/pod-mode-rules.ts';
@@ -31,7 +32,6 @@ import { flowControlManifests } from './flow-control.ts';
 import { peeringPolicies } from '../policies/peering-policy.ts';
 import { sourcePolicies } from '../policies/source-policy.ts';
 
-const READ = ['get', 'list', 'watch'];
 
 /**
  * Of a source where its pods may run; also of `admiralty-source`: see {@link admiraltyRoles}. The first rule grants
@@ -173,67 +173,46 @@ export function rbacManifests(installNamespace: string, role: InstallRole = 'bot
 /** What the webhook uses of the install namespace: a certificate of another issuer, and how far a migration is. */
 function webhookManifests(installNamespace: string): readonly KubernetesObject[] {
   const name = 'isthmus-webhook';
-  return [
-    role(installNamespace, name, [
-      onlyNamed(rule('', ['secrets'], READ), [GIVEN_CERTIFICATE_SECRET]),
-      formerKeyRule(WEBHOOK_CERTIFICATES_SECRET),
-      onlyNamed(rule('', ['configmaps'], READ), [MIGRATION_CONFIG_MAP]),
-    ]),
-    roleBinding({ namespace: installNamespace, name, roleKind: 'Role', roleName: name }, componentSubjects(
-      [name], installNamespace,
-    )),
+  const rules = [
+    onlyNamed(rule('', ['secrets'], READ), [GIVEN_CERTIFICATE_SECRET]),
+    formerKeyRule(WEBHOOK_CERTIFICATES_SECRET),
+    onlyNamed(rule('', ['configmaps'], READ), [MIGRATION_CONFIG_MAP]),
   ];
+  return boundRole({ namespace: installNamespace, name }, rules, componentSubjects([name], installNamespace));
 }
 
 function formerInvitationKeyManifests(installNamespace: string): readonly KubernetesObject[] {
   const name = 'isthmus-peering';
-  return [
-    role(installNamespace, name, [formerKeyRule(INVITATION_KEY_SECRET)]),
-    roleBinding({ namespace: installNamespace, name, roleKind: 'Role', roleName: name }, componentSubjects(
-      [name], installNamespace,
-    )),
-  ];
+  const rules = [formerKeyRule(INVITATION_KEY_SECRET)];
+  return boundRole({ namespace: installNamespace, name }, rules, componentSubjects([name], installNamespace));
 }
 
 /** Leader election by a Lease in the install namespace. */
 function leaderElectionManifests(installNamespace: string): readonly KubernetesObject[] {
   const name = 'isthmus-leader-election';
-  return [
-    role(installNamespace, name, [
-      rule('coordination.k8s.io', ['leases'], ['get', 'create', 'patch']),
-      onlyNamed(rule('', ['configmaps'], READ), [MIGRATION_CONFIG_MAP]),
-    ]),
-    roleBinding({ namespace: installNamespace, name, roleKind: 'Role', roleName: name }, componentSubjects(
-      [...TARGET_USERS, 'isthmus-discovery'], installNamespace,
-    )),
+  const rules = [
+    rule('coordination.k8s.io', ['leases'], ['get', 'create', 'patch']),
+    onlyNamed(rule('', ['configmaps'], READ), [MIGRATION_CONFIG_MAP]),
   ];
+  const holders = componentSubjects([...TARGET_USERS, 'isthmus-discovery'], installNamespace);
+  return boundRole({ namespace: installNamespace, name }, rules, holders);
 }
 
 /** The scheduler publishes its score weights. */
 function schedulerSettingsManifests(installNamespace: string): readonly KubernetesObject[] {
   const name = 'isthmus-scheduler';
-  return [
-    role(installNamespace, name, [
-      rule('', ['configmaps'], ['create']), // create cannot be limited to a name
-      onlyNamed(rule('', ['configmaps'], ['get', 'patch']), [SCHEDULER_SETTINGS_CONFIG_MAP]),
-    ]),
-    roleBinding({ namespace: installNamespace, name, roleKind: 'Role', roleName: name }, componentSubjects(
-      [name], installNamespace,
-    )),
+  const rules = [
+    rule('', ['configmaps'], ['create']), // create cannot be limited to a name
+    onlyNamed(rule('', ['configmaps'], ['get', 'patch']), [SCHEDULER_SETTINGS_CONFIG_MAP]),
   ];
+  return boundRole({ namespace: installNamespace, name }, rules, componentSubjects([name], installNamespace));
 }
 
 /** Members of the clusterset announce the addresses of delegates. */
 function podPlaneReaderManifests(installNamespace: string): readonly KubernetesObject[] {
   const name = 'isthmus-delegate-controller';
-  return [
-    role(
-      installNamespace, name, [rule(ISTHMUS_GROUP, ['clustersetmembers', 'clustersetendpoints'], ['list', 'watch'])],
-    ),
-    roleBinding({ namespace: installNamespace, name, roleKind: 'Role', roleName: name }, componentSubjects(
-      [name], installNamespace,
-    )),
-  ];
+  const rules = [rule(ISTHMUS_GROUP, ['clustersetmembers', 'clustersetendpoints'], ['list', 'watch'])];
+  return boundRole({ namespace: installNamespace, name }, rules, componentSubjects([name], installNamespace));
 }
 
 /** The client CA for servers like the kubelet API is published; Kubernetes provides the Role to read it. */
@@ -247,10 +226,6 @@ function clientAuthorityReader(installNamespace: string): KubernetesObject {
 
 function nodeLeaseManifests(installNamespace: string): readonly KubernetesObject[] {
   const name = 'isthmus-virtual-node';
-  return [
-    role(NODE_LEASE_NAMESPACE, name, [rule('coordination.k8s.io', ['leases'], ['get', 'create', 'update', 'patch'])]),
-    roleBinding({ namespace: NODE_LEASE_NAMESPACE, name, roleKind: 'Role', roleName: name }, componentSubjects(
-      [name], installNamespace,
-    )),
-  ];
+  const rules = [rule('coordination.k8s.io', ['leases'], ['get', 'create', 'update', 'patch'])];
+  return boundRole({ namespace: NODE_LEASE_NAMESPACE, name }, rules, componentSubjects([name], installNamespace));
 }

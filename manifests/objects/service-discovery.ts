@@ -4,7 +4,7 @@ import type { KubernetesObject } from '../../api/objects/core.ts';
 import { ISTHMUS_GROUP } from '../../api/objects/group-version.ts';
 import { MCS_GROUP } from '../../api/kinds/service-discovery.ts';
 import {
-  clusterRole, clusterRoleBinding, PART_OF, role, roleBinding, rule, serviceAccount, type PolicyRule,
+  boundRole, clusterRole, clusterRoleBinding, PART_OF, READ, rule, serviceAccount, WRITE, type PolicyRule,
 } from '../../model/access/rbac-objects.ts';
 import { deployment, disruptionBudget, HEALTH_PORT, type ContainerPort, type WorkloadPlace } from './workloads.ts';
 import { EVERY_ADDRESS, hostPort } from '../../model/network/host-port.ts';
@@ -13,8 +13,6 @@ import { EVERY_ADDRESS, hostPort } from '../../model/network/host-port.ts';
 export const SERVICE_DISCOVERY = 'isthmus-service-discovery';
 /** Port of the DNS server in its pods, which may not bind port 53. */
 export const DNS_PORT = 8053;
-const READ = ['get', 'list', 'watch'];
-const WRITE = ['create', 'patch', 'delete'];
 const PORTS: readonly ContainerPort[] = [
   { name: 'dns', containerPort: DNS_PORT, protocol: 'UDP' },
   { name: 'dns-tcp', containerPort: DNS_PORT, protocol: 'TCP' }, { name: 'health', containerPort: HEALTH_PORT },
@@ -55,7 +53,7 @@ export function serviceDiscoveryAccess(namespace: string): readonly KubernetesOb
   const holders = [{ namespace, name }];
   return [
     serviceAccount({ namespace, name }), clusterRole(name, CLUSTER_RULES), clusterRoleBinding(name, name, holders),
-    role(namespace, name, NAMESPACE_RULES), roleBinding({ namespace, name, roleKind: 'Role', roleName: name }, holders),
+    ...boundRole({ namespace, name }, NAMESPACE_RULES, holders),
   ];
 }
 

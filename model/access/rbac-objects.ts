@@ -49,6 +49,11 @@ export interface BindingObject extends KubernetesObject {
   readonly subjects: readonly Subject[];
 }
 
+/** Verbs for reading. */
+export const READ: readonly string[] = ['get', 'list', 'watch'];
+/** Verbs for writing by whoever applies or patches. */
+export const WRITE: readonly string[] = ['create', 'patch', 'delete'];
+
 /** A rule for resources of one group; the core group is the empty string. */
 export function rule(group: string, resources: readonly string[], verbs: readonly string[]): PolicyRule {
   return { apiGroups: [group], resources, verbs };
@@ -106,6 +111,14 @@ export function roleBinding(
     roleRef: { apiGroup: RBAC_GROUP, kind: roleKind, name: roleName },
     subjects: holders.map(toSubject),
   };
+}
+
+/** A Role of a namespace, and its binding of the same name. */
+export function boundRole(
+  { namespace, name }: Pick<RoleBindingName, 'namespace' | 'name'>, rules: readonly PolicyRule[],
+  holders: readonly RbacSubject[],
+): readonly [RoleObject, BindingObject] {
+  return [role(namespace, name, rules), roleBinding({ namespace, name, roleKind: 'Role', roleName: name }, holders)];
 }
 
 function toSubject(holder: RbacSubject): Subject {

@@ -4,14 +4,13 @@ import type { KubernetesObject } from '../../api/objects/core.ts';
 import { POD_METRICS } from '../../api/resource-types.ts';
 import { joinName, MAX_NAME_LENGTH } from '../../model/naming/names.ts';
 import {
-  clusterRole, clusterRoleBinding, onlyNamed, role, roleBinding, rule, serviceAccount, type PolicyRule,
+  boundRole, clusterRole, clusterRoleBinding, onlyNamed, READ, rule, serviceAccount, WRITE, type PolicyRule,
 } from '../../model/access/rbac-objects.ts';
 import { POD_MODE_RULES } from '../../model/access/pod-mode-rules.ts';
 import { sourceAccount, sourceName, type Peering } from './target-access.ts';
 import { CLUSTER_NAMESPACE } from '../../model/access/system-namespaces.ts';
 
-const READ = ['get', 'list', 'watch'] as const;
-const WRITE = [...READ, 'create', 'patch', 'delete'] as const;
+const READ_AND_WRITE = [...READ, ...WRITE];
 
 /** The source's permissions in a target where it creates the pods. */
 const RULES: readonly PolicyRule[] = [
@@ -19,8 +18,8 @@ const RULES: readonly PolicyRule[] = [
   rule(POD_METRICS.group, ['pods'], ['list']), // kubectl top
   rule('', ['resourcequotas'], ['list']), // shown on the virtual node of a Target
   rule('events.k8s.io', ['events'], ['list', 'watch']), // shown on proxy pods
-  rule('', ['configmaps', 'secrets', 'services'], WRITE), // objects that follow pods
-  rule('networking.k8s.io', ['ingresses'], WRITE),
+  rule('', ['configmaps', 'secrets', 'services'], READ_AND_WRITE), // objects that follow pods
+  rule('networking.k8s.io', ['ingresses'], READ_AND_WRITE),
   onlyNamed(rule('', ['namespaces'], ['get']), [CLUSTER_NAMESPACE]), // cluster identity
 ];
 
@@ -33,7 +32,9 @@ export function podModeAccess(peering: Peering): readonly KubernetesObject[] {
     serviceAccount(account),
     clusterRole(name, RULES),
     clusterRoleBinding(name, name, [account]),
-    role(account.namespace, ownToken, [onlyNamed(rule('', ['serviceaccounts/token'], ['create']), [account.name])]),
-    roleBinding({ namespace: account.namespace, name: ownToken, roleKind: 'Role', roleName: ownToken }, [account]),
+    ...boundRole(
+      { namespace: account.namespace, name: ownToken },
+      [onlyNamed(rule('', ['serviceaccounts/token'], ['create']), [account.name])], [account],
+    ),
   ];
 }

@@ -12,7 +12,7 @@ import { componentSubjects, TARGET_USERS } from '../../model/access/component-ac
 import { isRecord, parsedJson } from '../../model/objects/json-values.ts';
 import { joinName, MAX_NAME_LENGTH } from '../../model/naming/names.ts';
 import {
-  onlyNamed, PART_OF, role, roleBinding, rule, type ServiceAccountName,
+  boundRole, onlyNamed, PART_OF, READ, rule, type ServiceAccountName,
 } from '../../model/access/rbac-objects.ts';
 import { DEFAULT_GRANTS } from '../../model/access/source-grants.ts';
 import { targetKey, targetRefOf } from '../../model/naming/target-ref.ts';
@@ -156,12 +156,8 @@ export function readingManifests(
   { namespace, name: secret }: ServiceAccountName, installNamespace: string,
 ): readonly KubernetesObject[] {
   const name = readingName(secret);
-  return [
-    role(namespace, name, [onlyNamed(rule('', ['secrets'], ['get', 'list', 'watch']), [secret])]),
-    roleBinding(
-      { namespace, name, roleKind: 'Role', roleName: name }, componentSubjects(TARGET_USERS, installNamespace),
-    ),
-  ];
+  const rules = [onlyNamed(rule('', ['secrets'], READ), [secret])];
+  return boundRole({ namespace, name }, rules, componentSubjects(TARGET_USERS, installNamespace));
 }
 
 /** Lets the peering component write renewed tokens to this one Secret. */
@@ -169,12 +165,8 @@ function renewalManifests(
   { namespace, name: secret }: ServiceAccountName, installNamespace: string,
 ): readonly KubernetesObject[] {
   const name = renewalName(secret);
-  return [
-    role(namespace, name, [onlyNamed(rule('', ['secrets'], ['get', 'patch']), [secret])]),
-    roleBinding(
-      { namespace, name, roleKind: 'Role', roleName: name }, componentSubjects(['isthmus-peering'], installNamespace),
-    ),
-  ];
+  const rules = [onlyNamed(rule('', ['secrets'], ['get', 'patch']), [secret])];
+  return boundRole({ namespace, name }, rules, componentSubjects(['isthmus-peering'], installNamespace));
 }
 
 function kubeconfigSecret(at: ServiceAccountName, kubeconfig: string, account: ServiceAccountName): Secret {

@@ -12,7 +12,7 @@ import { joinName, MAX_NAME_LENGTH } from '../../model/naming/names.ts';
 import { takesAllNamespaces } from '../../model/access/source-grants.ts';
 import { ownerRule } from '../../model/access/confinement-rules.ts';
 import {
-  clusterRole, clusterRoleBinding, onlyNamed, PART_OF, role, roleBinding, rule, serviceAccount, type RbacSubject,
+  boundRole, clusterRole, clusterRoleBinding, onlyNamed, PART_OF, roleBinding, rule, serviceAccount, type RbacSubject,
   type ServiceAccountName,
 } from '../../model/access/rbac-objects.ts';
 
@@ -139,8 +139,9 @@ function tokenManifests(
     roleBinding({ namespace, name: ours, roleKind: 'ClusterRole', roleName: TOKEN_REQUESTER_ROLE }, componentSubjects(
       ['isthmus-peering'], installNamespace,
     )),
-    role(namespace, own, [onlyNamed(rule('', ['serviceaccounts/token'], ['create']), [account.name])]),
-    roleBinding({ namespace, name: own, roleKind: 'Role', roleName: own }, [account]),
+    ...boundRole(
+      { namespace, name: own }, [onlyNamed(rule('', ['serviceaccounts/token'], ['create']), [account.name])], [account],
+    ),
   ];
 }
 
@@ -158,9 +159,7 @@ function ownManifests(identity: SourceIdentity): readonly KubernetesObject[] {
   if (namespace === undefined) {
     return [clusterRole(leaving, rules), clusterRoleBinding(leaving, leaving, holdersOf(identity))];
   }
-  return [role(namespace, leaving, rules), roleBinding(
-    { namespace, name: leaving, roleKind: 'Role', roleName: leaving }, holdersOf(identity),
-  )];
+  return boundRole({ namespace, name: leaving }, rules, holdersOf(identity));
 }
 
 function holdersOf({ account, userName }: SourceIdentity): readonly RbacSubject[] {
