@@ -75,7 +75,7 @@ export async function join(
   if (claims === undefined) {
     throw new AppError('BadInput', 'The token of the broker is not valid; create one with "isthmus broker token".');
   }
-  const { request, key } = await createSigningRequest(clusterId);
+  const { request, key } = await createSigningRequest({ commonName: clusterId });
   const body = {
     token, clusterId, signingRequest: request, addresses: address, clusterCIDR: clusterCidr, serviceCIDR: serviceCidr,
   };

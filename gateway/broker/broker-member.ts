@@ -198,7 +198,7 @@ async function renewWhenDue(
   signal: AbortSignal,
 ): Promise<void> {
   if (Date.now() < renewalTime(credentials)) return;
-  const { request, key } = await createSigningRequest(credentials.clusterId);
+  const { request, key } = await createSigningRequest({ commonName: credentials.clusterId });
   const answer = await askBroker<{ readonly certificate: string; readonly authority: string }>(
     accessOf(credentials), { method: 'POST', path: '/v1/renew', body: { signingRequest: request } }, signal,
   );

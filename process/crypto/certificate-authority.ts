@@ -1,7 +1,7 @@
 // X.509 certificates for this program's own servers and clients: the sandbox's control planes and the webhook. Keys are
 // ECDSA P-256, PEM is the only form that leaves this file, and the clock is an argument.
 import './reflect-metadata.ts';
-import { randomBytes, webcrypto } from 'node:crypto';
+import { createPrivateKey, KeyObject, randomBytes, webcrypto } from 'node:crypto';
 import * as x509 from '@peculiar/x509';
 
 /** A certificate with its private key, both PEM: `CERTIFICATE` and PKCS #8 `PRIVATE KEY`. */
@@ -40,22 +40,12 @@ function serialNumber(): string {
   return bytes.toString('hex');
 }
 
-function pem(label: string, der: ArrayBuffer): string {
-  const lines = Buffer.from(der).toString('base64').match(/.{1,64}/g) ?? [];
-  return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`;
-}
-
-function der(text: string): Uint8Array<ArrayBuffer> {
-  const body = text.replace(/-----[A-Z ]+-----/g, '').replace(/\s/g, '');
-  return new Uint8Array(Buffer.from(body, 'base64'));
-}
-
 async function newKeys(): Promise<webcrypto.CryptoKeyPair> {
   return provider.subtle.generateKey(algorithm, true, ['sign', 'verify']);
 }
 
-async function keyText(keys: webcrypto.CryptoKeyPair): Promise<string> {
-  return pem('PRIVATE KEY', await provider.subtle.exportKey('pkcs8', keys.privateKey));
+function keyText({ privateKey }: webcrypto.CryptoKeyPair): string {
+  return KeyObject.from(privateKey).export({ type: 'pkcs8', format: 'pem' }).toString();
 }
 
 function validity(days: number, now: Date): { readonly notBefore: Date; readonly notAfter: Date } {
@@ -108,7 +98,7 @@ export class CertificateAuthority {
    */
   async issue(request: CertificateRequest, now: Date): Promise<KeyPair> {
     const keys = await newKeys();
-    return { certificate: await this.#certify(keys.publicKey, request, now), key: await keyText(keys) };
+    return { certificate: await this.#certify(keys.publicKey, request, now), key: keyText(keys) };
   }
 
   /**
@@ -158,23 +148,13 @@ async function readSigningRequest(text: string): Promise<x509.PublicKey | undefi
 
 /** A new P-256 key and a signing request for it, both PEM: the key never leaves its owner. */
 export async function createSigningRequest(
-  commonName: string,
-): Promise<{ readonly request: string; readonly key: string }> {
-  return createServerRequest({ commonName });
-}
-
-/** As {@link createSigningRequest}, with organizations and the server's names. */
-export async function createServerRequest(
   request: Omit<CertificateRequest, 'days' | 'usages'>,
 ): Promise<{ readonly request: string; readonly key: string }> {
   const keys = await newKeys();
   const extensions = subjectNames(request);
   const parts = { name: subjectOf(request), keys, signingAlgorithm, extensions };
   const signed = await x509.Pkcs10CertificateRequestGenerator.create(parts, provider);
-  return {
-    request: `${signed.toString('pem')}\n`,
-    key: await keyText(keys),
-  };
+  return { request: `${signed.toString('pem')}\n`, key: keyText(keys) };
 }
 
 /** Validity of a certificate, in ms since the epoch. Throws for a text that is not a certificate. */
@@ -204,13 +184,14 @@ export async function createAuthority(commonName: string, days: number, now: Dat
     },
     provider,
   );
-  const keyPair = { certificate: `${certificate.toString('pem')}\n`, key: await keyText(keys) };
+  const keyPair = { certificate: `${certificate.toString('pem')}\n`, key: keyText(keys) };
   return new CertificateAuthority(keyPair, keys.privateKey);
 }
 
 /** Restores an authority from its PEM texts, as {@link CertificateAuthority.keyPair} returned them. */
 export async function loadAuthority(keyPair: KeyPair): Promise<CertificateAuthority> {
-  const signingKey = await provider.subtle.importKey('pkcs8', der(keyPair.key), algorithm, false, ['sign']);
+  const pkcs8 = createPrivateKey(keyPair.key).export({ type: 'pkcs8', format: 'der' });
+  const signingKey = await provider.subtle.importKey('pkcs8', pkcs8, algorithm, false, ['sign']);
   return new CertificateAuthority(keyPair, signingKey);
 }
 
@@ -219,6 +200,6 @@ export async function loadAuthority(keyPair: KeyPair): Promise<CertificateAuthor
  */
 export async function createSigningKey(): Promise<{ readonly privateKey: string; readonly publicKey: string }> {
   const keys = await newKeys();
-  const spki = await provider.subtle.exportKey('spki', keys.publicKey);
-  return { privateKey: await keyText(keys), publicKey: pem('PUBLIC KEY', spki) };
+  const publicKey = KeyObject.from(keys.publicKey).export({ type: 'spki', format: 'pem' }).toString();
+  return { privateKey: keyText(keys), publicKey };
 }

@@ -51,7 +51,7 @@ describe('the broker', () => {
     askBroker<Record<string, unknown>>({ ...access, identity }, { method, path, ...(body && { body }) }, NEVER);
 
   async function join(clusterId: string, brokerToken?: string): Promise<TlsIdentity> {
-    const { request, key } = await createSigningRequest(clusterId);
+    const { request, key } = await createSigningRequest({ commonName: clusterId });
     const { certificate } = (
       await ask('POST', '/v1/join', {
         token: brokerToken ?? (await token()), clusterId, signingRequest: request, addresses: ['10.0.0.1:443'],
@@ -73,7 +73,7 @@ describe('the broker', () => {
   });
 
   it('C2-31: takes no name from the signing request', async () => {
-    const { request } = await createSigningRequest('first');
+    const { request } = await createSigningRequest({ commonName: 'first' });
     const { certificate } = (
       await ask('POST', '/v1/join', { token: await token(), clusterId: 'modest', signingRequest: request })
     ) as { certificate: string };
@@ -123,7 +123,7 @@ describe('the broker', () => {
   };
   for (const [what, part] of Object.entries(badBodies)) {
     it(`refuses a request ${what}`, async () => {
-      const { request } = await createSigningRequest('x');
+      const { request } = await createSigningRequest({ commonName: 'x' });
       await assert.rejects(
         ask('POST', '/v1/join', { token: await token(), clusterId: 'newcomer', signingRequest: request, ...part }),
         /\(400\)/,
@@ -133,7 +133,7 @@ describe('the broker', () => {
   }
 
   it('refuses a signing request that its key has not signed', async () => {
-    const { request } = await createSigningRequest('x');
+    const { request } = await createSigningRequest({ commonName: 'x' });
     const forged = Buffer.from(request.replace(/-----[A-Z ]+-----|\s/g, ''), 'base64');
     forged.writeUInt8((forged.readUInt8(forged.length - 1) ^ 1), forged.length - 1);
     const signingRequest =
@@ -180,7 +180,7 @@ describe('the broker', () => {
 
   it('renews a certificate for a new key, for the same name', async () => {
     const member = await join('renewing');
-    const { request, key } = await createSigningRequest('anything');
+    const { request, key } = await createSigningRequest({ commonName: 'anything' });
     const { certificate } =
       (await ask('POST', '/v1/renew', { signingRequest: request }, member)) as { certificate: string };
     assert.equal(new X509Certificate(certificate).subjectAltName, 'DNS:renewing.gateway.isthmus.dev');
@@ -212,9 +212,8 @@ describe('the broker', () => {
     await store.saveCluster(revokeAll(store.clusters.get('traitor')!));
     await closed;
     await assert.rejects(ask('GET', '/v1/members', undefined, member), /\(403\).*revoked/);
-    await assert.rejects(
-      ask('POST', '/v1/renew', { signingRequest: (await createSigningRequest('x')).request }, member), /\(403\)/,
-    );
+    const { request: signingRequest } = await createSigningRequest({ commonName: 'x' });
+    await assert.rejects(ask('POST', '/v1/renew', { signingRequest }, member), /\(403\)/);
     const again = await join('traitor');
     await ask('GET', '/v1/members', undefined, again);
     await assert.rejects(ask('GET', '/v1/members', undefined, member), /\(403\)/);
@@ -232,7 +231,7 @@ describe('the broker', () => {
 
   it('issues a member no more certificates than it remembers', async () => {
     const member = await join('greedy');
-    const { request: signingRequest } = await createSigningRequest('greedy');
+    const { request: signingRequest } = await createSigningRequest({ commonName: 'greedy' });
     for (let count = 1; count < MAX_CERTIFICATES; count += 1) {
       await ask('POST', '/v1/renew', { signingRequest }, member);
     }

@@ -5,7 +5,7 @@ import { CERTIFICATE_SIGNING_REQUESTS } from '../../api/resource-types.ts';
 import { delay } from '../../kubernetes/flow/backoff.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import {
-  createAuthority, createServerRequest, lifeOf, type KeyPair,
+  createAuthority, createSigningRequest, lifeOf, type KeyPair,
 } from '../../process/crypto/certificate-authority.ts';
 import { messageOf } from '../../process/errors.ts';
 import {
@@ -67,7 +67,7 @@ export async function keepKubeletCertificate(
 async function signedCertificate(
   { source, address, logger }: KubeletCertificateOptions, signer: string, signal: AbortSignal,
 ): Promise<KeyPair> {
-  const { request, key } = await createServerRequest({ ...KUBELET_SUBJECT, ...subjectNamesOf(address) });
+  const { request, key } = await createSigningRequest({ ...KUBELET_SUBJECT, ...subjectNamesOf(address) });
   const { metadata } = await source.create(CERTIFICATE_SIGNING_REQUESTS, toSigningRequest(request, signer), signal);
   const { name = '' } = metadata;
   logger.info(

@@ -1,5 +1,6 @@
 // The secret webhook path: the plain path behind an unguessable segment that only the webhook configurations hold. A
 // client that uses another path is not one of the cluster's API servers and is rejected. Pure.
+import { timingSafeEqual } from 'node:crypto';
 import { WEBHOOK_PATHS } from '../../api/admission-rules.ts';
 import type { Secret, StringMap } from '../../api/objects/core.ts';
 import type { WebhookConfiguration } from '../../api/resource-types.ts';
@@ -74,8 +75,7 @@ export function plainPathOf(target: string, open: OpenSegments): string | undefi
 }
 
 function isEqual(one: Buffer, other: Buffer): boolean {
-  if (one.length !== other.length) return false;
-  return one.reduce((difference, byte, index) => difference | (byte ^ (other[index] ?? 0)), 0) === 0;
+  return one.length === other.length && timingSafeEqual(one, other);
 }
 
 /** A webhook whose address must be written: its name and the fields to apply. */
