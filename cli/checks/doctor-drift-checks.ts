@@ -4,7 +4,7 @@ import { virtualNodeName } from '../../model/naming/names.ts';
 import { targetRefOf } from '../../model/naming/target-ref.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import { expiryOf } from '../../scheduler/policies/move-expiry.ts';
-import type { DoctorFacts, Finding } from './doctor-facts.ts';
+import { foundOr, type DoctorFacts, type Finding } from './doctor-facts.ts';
 
 const CHECK = 'Drift';
 /** The policy of a move without a time of expiry was left behind after this. In ms. */
@@ -20,9 +20,7 @@ export function checkDrift(facts: DoctorFacts): readonly Finding[] {
     ...virtualNodesWithoutTarget(facts), ...targetsWithoutVirtualNode(facts), ...leftOvers(facts),
     ...changedCopies(facts),
   ];
-  return findings.length > 0
-    ? findings
-    : [{ check: CHECK, severity: 'ok', subject: 'this cluster', message: 'nothing was left behind' }];
+  return foundOr(findings, CHECK, 'nothing was left behind');
 }
 
 function nodeOf({ object: { metadata, status } }: DoctorFacts['targets'][number]): string {

@@ -127,6 +127,13 @@ export interface Finding {
   readonly remedy?: string;
 }
 
+/** The findings of a check; where there are none, that all is well. */
+export function foundOr(
+  findings: readonly Finding[], check: string, message: string, subject = 'this cluster',
+): readonly Finding[] {
+  return findings.length > 0 ? findings : [{ check, severity: 'ok', subject, message }];
+}
+
 /** Key of an object in {@link DoctorFacts.stored}. */
 export function storedKey({ kind, metadata }: KubernetesObject): string {
   return `${kind} ${metadata.namespace ?? ''}/${metadata.name}`;

@@ -6,7 +6,7 @@ import { customResourceDefinitions, isForeignDefinition } from '../../manifests/
 import { isNeeded, type InstallRole } from '../../manifests/objects/component-permissions.ts';
 import type { ComponentAccount } from '../../model/access/component-accounts.ts';
 import { accessParts } from '../../manifests/objects/rbac.ts';
-import { storedKey, type DoctorFacts, type Finding, type Unread } from './doctor-facts.ts';
+import { foundOr, storedKey, type DoctorFacts, type Finding, type Unread } from './doctor-facts.ts';
 
 /** Components that the chart leaves out unless a value asks for them. */
 const OPTIONAL: readonly (ComponentAccount | undefined)[] = ['isthmus-discovery'];
@@ -95,7 +95,5 @@ function judged(
     if (contentDigest(contentOf(found)) === contentDigest(contentOf(object))) return [];
     return [{ check, severity: 'warning', subject, message: 'it is not what this version installs', remedy: INSTALL }];
   });
-  return findings.length > 0
-    ? findings
-    : [{ check, severity: 'ok', subject: 'this cluster', message: `${expected.length} objects are up to date` }];
+  return foundOr(findings, check, `${expected.length} objects are up to date`);
 }

@@ -4,7 +4,7 @@ import { findCondition } from '../../model/objects/conditions.ts';
 import { serverStateOf } from '../../model/delegate/availability-reasons.ts';
 import { doOverlap, parseRange } from '../../model/network/ip-range.ts';
 import type { ClustersetMember } from '../../api/kinds/gateway.ts';
-import type { DoctorFacts, Finding, ServerProbe } from './doctor-facts.ts';
+import { foundOr, type DoctorFacts, type Finding, type ServerProbe } from './doctor-facts.ts';
 
 /** Kubernetes version in which ValidatingAdmissionPolicy is GA, which isolates sources. */
 const FIRST_MINOR = 30;
@@ -20,10 +20,7 @@ const OVERDUE = 0.8;
 export function checkVersions(facts: DoctorFacts): readonly Finding[] {
   const { kubernetes, version } = facts;
   const findings = [...ownVersion(facts), ...skewOfTargets(facts), ...skewOfDeployments(facts)];
-  return findings.length > 0 ? findings : [{
-    check: 'Versions', severity: 'ok', subject: 'this cluster',
-    message: `Isthmus ${version}, Kubernetes ${kubernetes ?? 'of unknown version'}`,
-  }];
+  return foundOr(findings, 'Versions', `Isthmus ${version}, Kubernetes ${kubernetes ?? 'of unknown version'}`);
 }
 
 function ownVersion({ kubernetes }: DoctorFacts): readonly Finding[] {
@@ -99,9 +96,7 @@ export function checkClocks({ server, targets }: DoctorFacts): readonly Finding[
       remedy: 'Use NTP on both: if clocks differ, tokens, invitations and leases are rejected or expire early.',
     }];
   });
-  return findings.length > 0 ? findings : [{
-    check, severity: 'ok', subject: 'this cluster', message: `${here.length + looks.length} clocks agree`,
-  }];
+  return foundOr(findings, check, `${here.length + looks.length} clocks agree`);
 }
 
 /** Each target is Ready. */
@@ -130,9 +125,7 @@ export function checkTargets({ targets }: DoctorFacts): readonly Finding[] {
       remedy: remedyFor(ready.reason, name),
     };
   });
-  return findings.length > 0
-    ? findings
-    : [{ check, severity: 'ok', subject: 'this cluster', message: 'it has no targets' }];
+  return foundOr(findings, check, 'it has no targets');
 }
 
 function remedyFor(reason: string | undefined, name: string): string {
@@ -169,10 +162,8 @@ export function checkCredentials({ targets, nowMs, server }: DoctorFacts): reado
       : 'It is not renewed, because peering did not create it: write a new kubeconfig into its Secret.';
     return [{ check, severity: 'warning', subject, message: `it expires at ${until} and was not renewed`, remedy }];
   });
-  return findings.length > 0 ? findings : [{
-    check, severity: 'ok', subject: 'this cluster',
-    message: `${targets.filter(({ token }) => token !== undefined).length} tokens are valid`,
-  }];
+  const tokens = targets.filter(({ token }) => token !== undefined);
+  return foundOr(findings, check, `${tokens.length} tokens are valid`);
 }
 
 /** Each source has its identity and is confined to its own objects. */
@@ -186,29 +177,20 @@ export function checkSources({ sources }: DoctorFacts): readonly Finding[] {
     const told = (
       severity: Finding['severity'], reason: string | undefined, message: string | undefined, remedy: string,
     ): Finding => ({ check, severity, subject, message: `${reason}: ${message}`, remedy });
-    return [
-      ...(
-        ready === undefined ? [
-          {
-            check, severity: 'error', subject, message: 'its identity has not been created yet',
-            remedy: 'Start the component peering in this cluster.',
-          } as const,
-        ] : []
-      ),
-      ...(
-        ready !== undefined && ready.status !== 'True'
-          ? [told('error', ready.reason, ready.message, 'Correct its spec as the message says.')]
-          : []
-      ),
-      ...(
-        guarded !== undefined
-          && guarded.status !== 'True' ? [told('warning', guarded.reason, guarded.message, 'Set spec.clusterID.')] : []
-      ),
-    ];
+    const found: Finding[] = [];
+    if (ready === undefined) found.push({
+      check, severity: 'error', subject, message: 'its identity has not been created yet',
+      remedy: 'Start the component peering in this cluster.',
+    });
+    else if (ready.status !== 'True') {
+      found.push(told('error', ready.reason, ready.message, 'Correct its spec as the message says.'));
+    }
+    if (guarded !== undefined && guarded.status !== 'True') {
+      found.push(told('warning', guarded.reason, guarded.message, 'Set spec.clusterID.'));
+    }
+    return found;
   });
-  return findings.length > 0
-    ? findings
-    : [{ check, severity: 'ok', subject: 'this cluster', message: `${sources.length} sources may send pods here` }];
+  return foundOr(findings, check, `${sources.length} sources may send pods here`);
 }
 
 /** Members of the clusterset have distinct pod CIDRs, or global CIDRs. */
@@ -216,9 +198,7 @@ export function checkRanges({ members }: DoctorFacts): readonly Finding[] {
   const check = 'Ranges';
   const findings =
     members.flatMap((one, index) => members.slice(index + 1).flatMap((other) => overlapsOf(check, one, other)));
-  return findings.length > 0
-    ? findings
-    : [{ check, severity: 'ok', subject: 'the clusterset', message: `no ranges of ${members.length} members overlap` }];
+  return foundOr(findings, check, `no ranges of ${members.length} members overlap`, 'the clusterset');
 }
 
 function overlapsOf(check: string, one: ClustersetMember, other: ClustersetMember): readonly Finding[] {

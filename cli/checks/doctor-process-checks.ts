@@ -2,7 +2,7 @@
 import type { Lease } from '../../api/objects/core.ts';
 import { WEBHOOK_CONFIGURATION_NAME } from '../../manifests/objects/webhook-configuration.ts';
 import { certificateDates } from './certificate-dates.ts';
-import type { DoctorFacts, Finding, Validity } from './doctor-facts.ts';
+import { foundOr, type DoctorFacts, type Finding, type Validity } from './doctor-facts.ts';
 
 /** A certificate this close to its end is not being renewed by anybody. In ms. */
 const SOON_MS = 7 * 86_400_000;
@@ -115,9 +115,7 @@ export function checkCertificates({ webhook, targets, server, nowMs }: DoctorFac
   const findings = all.flatMap(([subject, validity, remedy]) => (
     validity === undefined ? [] : judged(check, subject, { validity, remedy, nowMs })
   ));
-  return findings.length > 0
-    ? findings
-    : [{ check, severity: 'ok', subject: 'this cluster', message: 'all are valid for more than a week' }];
+  return foundOr(findings, check, 'all are valid for more than a week');
 }
 
 function judged(check: string, subject: string, { validity: { fromMs, untilMs }, remedy, nowMs }: {
