@@ -83,6 +83,10 @@ export interface CallOptions {
 /** Upper bound in ms for a fenced write, as for any other call. */
 const MAX_WRITE_MS = 15_000;
 
+function withType(type: ResourceType, object: KubernetesObject): KubernetesObject {
+  return { apiVersion: apiVersionOf(type), kind: type.kind, ...object };
+}
+
 /** Typed access to one cluster. All methods throw what {@link Transport.call} throws. */
 export class ClusterClient {
   readonly transport: Transport;
@@ -166,9 +170,7 @@ export class ClusterClient {
     type: ResourceType<T>, object: KubernetesObject, signal?: AbortSignal,
   ): Promise<T> {
     const path = pathOf(type, { namespace: object.metadata.namespace });
-    return this.#write<T>(
-      { method: 'POST', path, body: { apiVersion: apiVersionOf(type), kind: type.kind, ...object } }, signal,
-    );
+    return this.#write<T>({ method: 'POST', path, body: withType(type, object) }, signal);
   }
 
   /** Dry run: what the API server would store after admission; nothing is stored (API concepts, "Dry-run"). */
@@ -176,13 +178,8 @@ export class ClusterClient {
     type: ResourceType<T>, object: KubernetesObject, signal?: AbortSignal,
   ): Promise<T> {
     const path = pathOf(type, { namespace: object.metadata.namespace });
-    return this.#call<T>(
-      {
-        method: 'POST', path, query: { dryRun: 'All' },
-        body: { apiVersion: apiVersionOf(type), kind: type.kind, ...object },
-      },
-      signal,
-    );
+    const body = withType(type, object);
+    return this.#call<T>({ method: 'POST', path, query: { dryRun: 'All' }, body }, signal);
   }
 
   /** Replaces an object. `metadata.uid` and `metadata.resourceVersion`, where given, are preconditions. */
@@ -190,7 +187,7 @@ export class ClusterClient {
     type: ResourceType<T>, object: KubernetesObject, signal?: AbortSignal,
   ): Promise<T> {
     const { namespace, name = '' } = object.metadata;
-    const body = { apiVersion: apiVersionOf(type), kind: type.kind, ...object };
+    const body = withType(type, object);
     return this.#write<T>({ method: 'PUT', path: pathOf(type, { namespace, name }), body }, signal);
   }
 
@@ -226,7 +223,7 @@ export class ClusterClient {
         method: 'PATCH',
         path: pathOf(type, { namespace, name: name ?? '' }),
         query: { fieldManager, force: 'true' },
-        body: { apiVersion: apiVersionOf(type), kind: type.kind, ...object },
+        body: withType(type, object),
         contentType: APPLY_CONTENT_TYPE,
       },
       signal,
