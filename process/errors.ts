@@ -51,7 +51,7 @@ const PLAIN_REASONS: Readonly<Record<string, string>> = {
  */
 export function reasonOf(thrown: unknown): string {
   if (!(thrown instanceof Error) || !('code' in thrown) || typeof thrown.code !== 'string') return messageOf(thrown);
-  const known = 'errno' in thrown
-    && typeof thrown.errno === 'number' ? getSystemErrorMap().get(thrown.errno)?.[1] : undefined;
+  const errno = 'errno' in thrown && typeof thrown.errno === 'number' ? thrown.errno : 0;
+  const known = getSystemErrorMap().get(errno)?.[1];
   return PLAIN_REASONS[thrown.code] ?? known ?? thrown.message;
 }

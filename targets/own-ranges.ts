@@ -86,9 +86,8 @@ export class OwnRanges {
   #take(found: readonly string[]): void {
     const texts = new Set(found.map((text) => (text.includes('/') ? text : `${text}/${isIP(text) === 6 ? 128 : 32}`)));
     const ranges = [...this.#options.configured, ...[...texts].toSorted().flatMap((text) => parseRange(text) ?? [])];
-    const isSame = JSON.stringify(ranges.map(({ text }) => text)) === JSON
-      .stringify(this.#ranges.map(({ text }) => text));
-    if (isSame) return;
+    const [before, after] = [this.#ranges, ranges].map((all) => all.map(({ text }) => text).join());
+    if (before === after) return;
     [this.#ranges, this.#set] = [ranges, new RangeSet(ranges)];
     this.#listeners.forEach((listener) => listener());
   }

@@ -201,8 +201,8 @@ export class TargetClusters {
   #toIdentified(target: TargetCluster): IdentifiedTarget | undefined {
     const { ref, clusterId, isSelf } = target;
     const object = this.object(ref);
-    return clusterId === undefined
-      || object === undefined ? undefined : { ref, clusterId, isSelf, createdAt: object.createdAt };
+    if (clusterId === undefined || object === undefined) return undefined;
+    return { ref, clusterId, isSelf, createdAt: object.createdAt };
   }
 
   /** Its cluster may now be used by a target that was rejected as a duplicate. */

@@ -61,10 +61,10 @@ function exportersOf(status: ServiceImport['status']): string {
 
 /** Each backend has one active gateway and at least one standby. Nothing is killed. */
 export function checkFailover(gateways: readonly ClustersetGateway[], nowMs: number): readonly Check[] {
-  const alive = gateways.flatMap(({ metadata, status }) => (
-    status !== undefined
-      && nowMs - Date.parse(status.heartbeat) < STALE_MS ? [{ name: metadata.name ?? '', status }] : []
-  ));
+  const alive = gateways.flatMap(({ metadata: { name = '' }, status }) => {
+    const isAlive = status !== undefined && nowMs - Date.parse(status.heartbeat) < STALE_MS;
+    return isAlive ? [{ name, status }] : [];
+  });
   const backends = [...new Set(alive.map(({ status }) => status.backend ?? 'mtls'))].toSorted();
   if (backends.length === 0) {
     return [{ what: 'a gateway runs', holds: false, detail: 'none does: start one with "isthmus gateway run"' }];

@@ -113,10 +113,10 @@ async function simulateAsking(
   for (;;) {
     const planned = simulate(pods, world, rejected);
     const questions = new Map(planned.flatMap((outcome, index) => {
+      if (outcome.kind !== 'placed') return [];
       const namespace = pods[index]?.metadata.namespace ?? '';
-      const key = `${namespace} ${outcome.kind === 'placed' ? outcome.target : ''}`;
-      return outcome.kind === 'placed'
-        && !asked.has(key) ? [[key, { namespace, target: outcome.target, pod: pods[index] }] as const] : [];
+      const key = `${namespace} ${outcome.target}`;
+      return asked.has(key) ? [] : [[key, { namespace, target: outcome.target, pod: pods[index] }] as const];
     }));
     if (questions.size === 0) return planned;
     await Promise.all([...questions].map(async ([key, { namespace, target, pod }]) => {

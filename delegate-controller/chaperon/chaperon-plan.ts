@@ -126,8 +126,8 @@ function planLiving(state: ChaperonState, delegate: TargetPod, now: number): Cha
 
 function planPodChanges({ metadata }: PodChaperon, delegate: TargetPod): ChaperonStep | undefined {
   const text = metadata.annotations?.[SENT_CHANGES_ANNOTATION];
-  return text !== undefined && text !== delegate.appliedChanges
-    && isLiving(delegate) ? { kind: 'apply-changes', text } : undefined;
+  const isNew = text !== undefined && text !== delegate.appliedChanges && isLiving(delegate);
+  return isNew ? { kind: 'apply-changes', text } : undefined;
 }
 
 /**

@@ -200,16 +200,16 @@ function planTerminatingStatus(
 /** The requested grace period is written before the delete; a shorter one may follow (`kubectl delete --now`). */
 function planBoundDeletion({ graceSeconds }: ProxyPod, chaperon: Chaperon): FeedbackStep {
   if (chaperon.mode === 'Pod') return planDelegatePodDeletion(chaperon, graceSeconds);
-  const grace = graceSeconds !== undefined
-    && graceSeconds !== chaperon.graceSeconds ? [planGrace(chaperon, graceSeconds)] : [];
+  const isOther = graceSeconds !== undefined && graceSeconds !== chaperon.graceSeconds;
+  const grace = isOther ? [planGrace(chaperon, graceSeconds)] : [];
   const plan = [...grace, ...(chaperon.terminating ? [] : planChaperonDeletion(chaperon))];
   return plan.length === 0 ? { kind: 'no-change' } : { kind: 'delete-chaperon', plan };
 }
 
 function planDelegatePodDeletion(pod: Chaperon, graceSeconds: number | undefined): FeedbackStep {
   const isFaster = graceSeconds !== undefined && graceSeconds < (pod.graceSeconds ?? Infinity);
-  return pod.terminating
-    && !isFaster ? { kind: 'no-change' } : { kind: 'delete-chaperon', plan: planChaperonDeletion(pod, graceSeconds) };
+  if (pod.terminating && !isFaster) return { kind: 'no-change' };
+  return { kind: 'delete-chaperon', plan: planChaperonDeletion(pod, graceSeconds) };
 }
 
 /**

@@ -199,8 +199,8 @@ class Follow implements FollowContext {
     const { session } = target;
     if (session === undefined || !session.hasSynced) return 'unknown';
     const { chaperon, delegate } = session.find(proxy);
-    return chaperon !== undefined
-      || delegate !== undefined ? { namespace: proxy.namespace, needs: proxy.needs, target: target.key } : undefined;
+    if (chaperon === undefined && delegate === undefined) return undefined;
+    return { namespace: proxy.namespace, needs: proxy.needs, target: target.key };
   }
 
   /** Enqueues everything that pods with these needs affect. */

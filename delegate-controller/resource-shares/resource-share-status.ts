@@ -16,8 +16,8 @@ export function toResourceShareStatus(
   observation: Observation,
 ): ResourceShareStatus {
   const told = withConditions(before, [readiness(spec)], observation);
-  return told === before && isSameList(before.limits, limits)
-    && isSameList(before.used, used) ? before : { ...told, limits, used };
+  const isSame = told === before && isSameList(before.limits, limits) && isSameList(before.used, used);
+  return isSame ? before : { ...told, limits, used };
 }
 
 function readiness({ limits }: ResourceShareSpec): ConditionUpdate {

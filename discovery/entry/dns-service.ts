@@ -57,8 +57,9 @@ function addressOf(addresses: readonly ServiceAddress[]): string | undefined {
     const isPort = Number.isInteger(port) && port > 0 && port < 65_536;
     return isPort && host.length <= MOST_OF_HOST && HOST.test(host) ? [{ ...order, address: `${host}:${port}` }] : [];
   });
-  const [first] = valid.toSorted((one, other) => one.priority - other.priority || other.weight - one.weight
-    || (one.address < other.address ? -1 : 1));
+  const [first] = valid.toSorted((one, other) => (
+    one.priority - other.priority || other.weight - one.weight || (one.address < other.address ? -1 : 1)
+  ));
   return first?.address;
 }
 

@@ -207,10 +207,8 @@ export function globalRangesFor(
   clusterId: string, clusterCIDR: readonly string[], clusters: readonly ClustersetMember[],
 ): readonly string[] {
   const before = clusters.find(({ spec }) => spec.clusterID === clusterId)?.spec;
-  if (
-    before?.globalCIDR !== undefined && before.globalCIDR.length > 0 && before.clusterCIDR?.join() === clusterCIDR
-      .join()
-  ) return before.globalCIDR;
+  const { globalCIDR = [] } = before ?? {};
+  if (globalCIDR.length > 0 && before?.clusterCIDR?.join() === clusterCIDR.join()) return globalCIDR;
   const taken = clusters.filter(({ spec }) => spec.clusterID !== clusterId)
     .flatMap(({ spec }) => [...(spec.globalCIDR ?? [])]);
   return allocateGlobalRanges(clusterCIDR, taken) ?? [];

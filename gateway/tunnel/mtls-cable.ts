@@ -150,10 +150,10 @@ export class MtlsDriver implements StreamDriver {
       limits: this.#limits,
       serve: this.#streams.serve,
       admit: (peer) => this.#admit(peer),
-      firstDialMs: ({ clusterId, addresses }) => (
-        this.#listener !== undefined && addresses.length > 0
-          && clusterId < this.#options.clusterId ? LEAVE_DIALLING_MS : 0
-      ),
+      firstDialMs: ({ clusterId, addresses }) => {
+        const mayWait = this.#listener !== undefined && addresses.length > 0 && clusterId < this.#options.clusterId;
+        return mayWait ? LEAVE_DIALLING_MS : 0;
+      },
       changed: () => this.#options.changed?.(),
     };
   }

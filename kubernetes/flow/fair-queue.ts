@@ -56,8 +56,8 @@ interface Line<T> {
 const COMPACT_AT = 1_024;
 
 function compacted<T>(line: Line<T>): Line<T> {
-  return line.head < COMPACT_AT
-    || line.head * 2 < line.items.length ? line : { items: line.items.slice(line.head), head: 0 };
+  const isSmall = line.head < COMPACT_AT || line.head * 2 < line.items.length;
+  return isSmall ? line : { items: line.items.slice(line.head), head: 0 };
 }
 
 /** The namespace of a key `namespace/name`; keys without one share a group. */

@@ -242,6 +242,6 @@ function parentOf(metadata: ObjectMeta): Parent | undefined {
   const uid = metadata.labels?.[PARENT_UID_LABEL];
   const name = metadata.annotations?.[PARENT_NAME_ANNOTATION];
   const namespace = metadata.annotations?.[PARENT_NAMESPACE_ANNOTATION];
-  return uid === undefined || name === undefined
-    || namespace === undefined ? undefined : { uid, key: objectKey({ namespace, name }) };
+  if (uid === undefined || name === undefined || namespace === undefined) return undefined;
+  return { uid, key: objectKey({ namespace, name }) };
 }

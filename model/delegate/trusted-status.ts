@@ -39,6 +39,6 @@ function withBelieved(
   const believed = reported.filter(({ ip }) => !isSpecialAddress(ip) && !own.has(ip)).slice(0, MOST_ADDRESSES);
   const [first] = believed;
   if (first === undefined) return rest;
-  return believed.length === reported.length
-    && first.ip === reportedFirst ? status : { ...rest, [one]: first.ip, [all]: believed.map(({ ip }) => ({ ip })) };
+  if (believed.length === reported.length && first.ip === reportedFirst) return status;
+  return { ...rest, [one]: first.ip, [all]: believed.map(({ ip }) => ({ ip })) };
 }

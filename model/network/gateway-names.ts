@@ -93,6 +93,6 @@ export function exportedPortName({ namespace, name, port }: ExportedPort): strin
 export function parseExportedPort(text: string): ExportedPort | undefined {
   const [, digits = '', name = '', namespace = ''] = /^_(\d{1,5})\._tcp\.([^.]+)\.([^.]+)\.svc$/.exec(text) ?? [];
   const port = Number(digits);
-  return isClusterId(name) && isClusterId(namespace) && port >= 1
-    && port <= 65_535 ? { namespace, name, port } : undefined;
+  const isPort = port >= 1 && port <= 65_535;
+  return isClusterId(name) && isClusterId(namespace) && isPort ? { namespace, name, port } : undefined;
 }

@@ -68,8 +68,8 @@ export function podPrefixes(cluster: ClusterRanges, all: readonly ClusterRanges[
     const own = `${formatV4(range.first)}/${range.length}`;
     if (!reserved.some((other) => doOverlap(range, other))) return [{ own, seen: own }];
     const global = parseRange(globalCIDR[index] ?? '');
-    return global?.version === 4
-      && global.length === range.length ? [{ own, seen: `${formatV4(global.first)}/${global.length}` }] : [];
+    if (global?.version !== 4 || global.length !== range.length) return [];
+    return [{ own, seen: `${formatV4(global.first)}/${global.length}` }];
   });
 }
 

@@ -61,8 +61,8 @@ export function withConditions<S extends ConditionedStatus>(
   const conditions = updates.reduce<readonly Condition[]>(
     (list, update) => setCondition(list, { ...update, observedGeneration }, now), before.conditions ?? [],
   );
-  return conditions === before.conditions
-    && observedGeneration === before.observedGeneration ? before : { ...before, observedGeneration, conditions };
+  const isSame = conditions === before.conditions && observedGeneration === before.observedGeneration;
+  return isSame ? before : { ...before, observedGeneration, conditions };
 }
 
 function toUpdatedCondition(existing: Condition, update: ConditionUpdate, now: string): Condition {

@@ -38,7 +38,7 @@ function drop(value: unknown, [step, ...rest]: FieldPath): unknown {
   if (step === undefined || !isRecord(value) || !Object.hasOwn(value, step.field)) return value;
   const { [step.field]: inner, ...others } = value;
   if (rest.length === 0) return others;
-  const changed = step.each && Array.isArray(inner) ? inner
-    .map((item: unknown) => drop(item, rest)) : drop(inner, rest);
+  const isEach = step.each && Array.isArray(inner);
+  const changed = isEach ? inner.map((item: unknown) => drop(item, rest)) : drop(inner, rest);
   return { ...value, [step.field]: changed };
 }

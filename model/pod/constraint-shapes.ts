@@ -91,8 +91,10 @@ function errorsOfFields(value: object, fields: Readonly<Record<string, Shape>>, 
 }
 
 function errorsOf(value: unknown, shape: Shape, at: string): string[] {
-  if (shape === 'map') return isRecord(value) && Object.values(value)
-    .every(isText) ? [] : [`must have strings by key in ${at}, with numbers and yes/no in quotes`];
+  if (shape === 'map') {
+    const isMap = isRecord(value) && Object.values(value).every(isText);
+    return isMap ? [] : [`must have strings by key in ${at}, with numbers and yes/no in quotes`];
+  }
   if (shape === 'strings') {
     return Array.isArray(value) && value.every(isText) ? [] : [`must have a list of strings in ${at}`];
   }

@@ -35,8 +35,8 @@ function soleResources({ containers, initContainers, overhead, resources }: PodS
     return undefined;
   }
   const sole = containers[0]?.resources;
-  return sole !== undefined && Object.isFrozen(sole) && Object.isFrozen(sole.requests ?? sole)
-    && Object.isFrozen(sole.limits ?? sole) ? sole : undefined;
+  const isFrozen = Object.isFrozen(sole) && Object.isFrozen(sole?.requests) && Object.isFrozen(sole?.limits);
+  return isFrozen ? sole : undefined;
 }
 
 function computed(spec: PodSpec): ResourceAmounts {

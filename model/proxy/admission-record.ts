@@ -41,8 +41,8 @@ const REPLACED_FIELDS = [
   'schedulerName',
   'nodeSelector', 'tolerations', 'affinity', 'topologySpreadConstraints', 'terminationGracePeriodSeconds',
 ] as const satisfies readonly (keyof ReplacedFields)[];
-/** Other spec fields that belong to the proxy: its node, and debug containers. */
-const FIELDS_OF_THE_PROXY = ['nodeName', 'ephemeralContainers'] as const;
+/** Spec fields that belong to the proxy: those, its node, and debug containers. */
+const FIELDS_OF_THE_PROXY: ReadonlySet<string> = new Set([...REPLACED_FIELDS, 'nodeName', 'ephemeralContainers']);
 /** Labels that a pod gets from its node when it is bound (KEP-4742). */
 const LABELS_OF_NODES = ['topology.kubernetes.io/zone', 'topology.kubernetes.io/region'];
 /** Maximum length of a record in characters: the limit of all annotations of an object. */
@@ -75,7 +75,7 @@ export function restoreSourcePod({ metadata, spec, ...rest }: Pod): RestoredPod 
   if (read.kind === 'invalid') return read;
   const { record } = read;
   const { labels, annotations, finalizers, ...others } = metadata;
-  const ofSpec = Object.fromEntries(Object.entries(spec).filter(([field]) => !isOfTheProxy(field)));
+  const ofSpec = Object.fromEntries(Object.entries(spec).filter(([field]) => !FIELDS_OF_THE_PROXY.has(field)));
   const ofOthers = finalizers?.filter((finalizer) => finalizer !== DELEGATE_FINALIZER) ?? [];
   // Before the bind nothing came from a node or a delegate, whatever a user writes: no annotation that a policy
   // requires may be dropped.
@@ -95,11 +95,6 @@ export function restoreSourcePod({ metadata, spec, ...rest }: Pod): RestoredPod 
       spec: { ...ofSpec, ...record.spec } as PodSpec,
     },
   };
-}
-
-function isOfTheProxy(field: string): boolean {
-  return (REPLACED_FIELDS as readonly string[]).includes(field) || (FIELDS_OF_THE_PROXY as readonly string[])
-    .includes(field);
 }
 
 /** Labels under our prefix are never the user's: admission rejects them. */

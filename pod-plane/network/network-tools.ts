@@ -83,8 +83,7 @@ export async function loosenReversePath(device: string): Promise<void> {
  */
 export async function applyRuleset(ruleset: object): Promise<void> {
   await execute('nft', ['-j', JSON.stringify(ruleset)], LIMITS).catch((error: unknown) => {
-    const said = error instanceof Error && 'stderr' in error
-      && typeof error.stderr === 'string' ? error.stderr : messageOf(error);
+    const said = error instanceof Error && 'stderr' in error ? String(error.stderr) : messageOf(error);
     throw new Error(`nft refused the rules: ${said.trim().slice(0, 1_000)}`, { cause: error });
   });
 }

@@ -24,8 +24,8 @@ export async function createReceiver(): Promise<Receiver> {
 export async function restoreReceiver(privateKey: string): Promise<Receiver | undefined> {
   try {
     const { kty, crv, x, y, d } = JSON.parse(privateKey) as JWK;
-    return kty === 'EC' && crv === 'P-256'
-      && typeof d === 'string' ? await receiverOf({ kty, crv, x, y, d } as JWK) : undefined;
+    const isPrivateKey = kty === 'EC' && crv === 'P-256' && typeof d === 'string';
+    return isPrivateKey ? await receiverOf({ kty, crv, x, y, d } as JWK) : undefined;
   } catch {
     return undefined;
   }

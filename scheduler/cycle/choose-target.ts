@@ -254,8 +254,8 @@ export class TargetChooser {
   #overridden(proxy: ProxyPod, chaperon: PodChaperon, target: string): OverriddenChaperon {
     const rules = rulesFor(proxy, this.#state.world.policies);
     // A pod without a controller would not be recreated, so it waits for its target.
-    const fenced = rules.failover?.value === 'Fenced'
-      && proxy.controllerUid !== undefined ? withFailover : (same: PodChaperon) => same;
+    const isFenced = rules.failover?.value === 'Fenced' && proxy.controllerUid !== undefined;
+    const fenced = isFenced ? withFailover : (same: PodChaperon) => same;
     if (rules.overrides === undefined) return { kind: 'chaperon', chaperon: fenced(chaperon) };
     const snapshot = this.#state.views.snapshots().find(({ key }) => key === target);
     const patched = overriddenChaperon(chaperon, rules, snapshot?.traits);

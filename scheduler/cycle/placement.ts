@@ -233,9 +233,9 @@ function verdictOf({ chaperon, delegate }: Candidate): Verdict {
 
 /** A candidate with a node sorts first, so that the others are deleted; one that is being deleted sorts last. */
 function byVerdict(one: Candidate, other: Candidate): number {
-  const rank = (candidate: Candidate) => (
-    candidate.deletion !== undefined
-      || candidate.isAbandoned === true ? 2 : verdictOf(candidate).kind === 'scheduled' ? 0 : 1
-  );
+  const rank = (candidate: Candidate) => {
+    if (candidate.deletion !== undefined || candidate.isAbandoned === true) return 2;
+    return verdictOf(candidate).kind === 'scheduled' ? 0 : 1;
+  };
   return rank(one) - rank(other) || (one.target < other.target ? -1 : 1);
 }

@@ -1,5 +1,6 @@
 // The decision log: each decision with all its inputs, so that it can be replayed. A target is logged when it has
 // changed since it was logged last. A new file starts with all targets.
+import { isRecord } from '../../model/objects/json-values.ts';
 import { schedulePod, type SchedulingDecision } from '../decision/schedule-pod.ts';
 import { parseRecordText, recordTarget, restoreTarget, toRecordText, type RecordedTarget } from './recorded-world.ts';
 import type { PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
@@ -130,8 +131,7 @@ const KINDS: ReadonlySet<unknown> = new Set<DecisionLine['kind']>(['target', 're
 function readLine(text: string): DecisionLine | undefined {
   try {
     const line = parseRecordText(text);
-    return typeof line === 'object' && line !== null
-      && KINDS.has((line as Record<string, unknown>)['kind']) ? (line as DecisionLine) : undefined;
+    return isRecord(line) && KINDS.has(line['kind']) ? (line as unknown as DecisionLine) : undefined;
   } catch {
     return undefined;
   }

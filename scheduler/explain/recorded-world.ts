@@ -1,5 +1,6 @@
 // Inputs of decisions as plain JSON and back, for `isthmus plan`, the decision log and replay. Restored inputs give the
 // same decisions.
+import { isRecord } from '../../model/objects/json-values.ts';
 import type { ClusterSummary } from '../../api/kinds/cluster-summary.ts';
 import type { StringMap, Taint } from '../../api/objects/core.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
@@ -72,8 +73,7 @@ export function toRecordText(value: unknown): string {
 /** Parses the output of {@link toRecordText}. Throws SyntaxError for invalid JSON. */
 export function parseRecordText(text: string): unknown {
   return JSON.parse(text, (_key, part: unknown) => {
-    const entries = typeof part === 'object' && part !== null
-      && Object.hasOwn(part, MAP_MARK) ? (part as Record<string, unknown>)[MAP_MARK] : undefined;
+    const entries = isRecord(part) ? part[MAP_MARK] : undefined;
     return Array.isArray(entries) ? new Map(entries as [unknown, unknown][]) : part;
   });
 }

@@ -8,6 +8,7 @@ import {
 } from '../../api/kinds/service-discovery.ts';
 import { setCondition } from '../../model/objects/conditions.ts';
 import { contentDigest } from '../../model/objects/canonical-json.ts';
+import { isSameJson } from '../../model/objects/json-values.ts';
 import type { Command, Plan } from '../../model/objects/plan.ts';
 import { isImported, type ImportObjects } from './import-objects.ts';
 import type { MergedExports } from './merge-exports.ts';
@@ -78,7 +79,7 @@ export function importStatus(
     ? ({ type: 'Ready', status: 'True', reason: 'Ready', message: 'the Service can be used' } as const)
     : ({ type: 'Ready', status: 'False', reason: 'Pending', message: 'no address was given yet' } as const);
   const conditions: readonly Condition[] = setCondition(before?.conditions, ready, now);
-  const isSame = before !== undefined && conditions === before.conditions && JSON.stringify(before.clusters) === JSON
-    .stringify(clusters);
+  const isSame =
+    before !== undefined && conditions === before.conditions && isSameJson(before.clusters, clusters);
   return isSame ? before : { clusters, conditions };
 }

@@ -31,10 +31,8 @@ export function readReachability(gateways: readonly ClustersetGateway[]): Reacha
 
 /** A killed gateway is reported as active until another takes over: the latest status counts. */
 function newestActive(gateways: readonly ClustersetGateway[], backend: string): GatewayStatus | undefined {
-  const active = gateways.flatMap(({ status }) => (
-    status?.haStatus === 'active'
-      && status.connections.some(({ endpoint }) => endpoint.backend === backend) ? [status] : []
-  ));
+  const active = gateways.flatMap(({ status }) => (status?.haStatus === 'active' ? [status] : []))
+    .filter(({ connections }) => connections.some(({ endpoint }) => endpoint.backend === backend));
   return active.toSorted((one, other) => Date.parse(other.heartbeat) - Date.parse(one.heartbeat))[0];
 }
 

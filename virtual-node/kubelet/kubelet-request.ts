@@ -125,8 +125,8 @@ function toStreamParameters(query: URLSearchParams): Parameters {
 function toPortParameters(query: URLSearchParams): Parameters | Refusal {
   const ports = query.getAll('port').flatMap((list) => list.split(','));
   const isPort = (text: string) => /^\d{1,5}$/.test(text) && Number(text) > 0 && Number(text) <= 65_535;
-  return ports.every(isPort) ? ports
-    .map((port) => ['ports', port] as const) : refused(400, 'parameter port is not a list of ports');
+  if (!ports.every(isPort)) return refused(400, 'parameter port is not a list of ports');
+  return ports.map((port) => ['ports', port] as const);
 }
 
 /** A request that is refused. */

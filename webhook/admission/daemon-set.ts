@@ -49,8 +49,8 @@ function speaksOfVirtualNodes({ nodeSelector = {}, affinity }: PodSpec): boolean
 /** Terms are ORed. An empty term matches no node, and must not start to match. */
 function withoutVirtualNodes(term: NodeSelectorTerm): NodeSelectorTerm {
   const { matchExpressions = [], matchFields = [] } = term;
-  return matchExpressions.length
-    + matchFields.length === 0 ? term : { ...term, matchExpressions: [...matchExpressions, NOT_VIRTUAL] };
+  const isEmpty = matchExpressions.length + matchFields.length === 0;
+  return isEmpty ? term : { ...term, matchExpressions: [...matchExpressions, NOT_VIRTUAL] };
 }
 
 function asJson(object: object): Readonly<Record<string, unknown>> {

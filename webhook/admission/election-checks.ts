@@ -1,4 +1,4 @@
-// Why an elected pod is rejected: it could never run, or it sets what only Isthmus may write.
+// Why an elected pod is denied: it could never run, or it sets what only Isthmus may write.
 import {
   ELECT_ANNOTATION, HAS_FINALIZER_LABEL, NO_PREFIX_LABEL_REGEXP_ANNOTATION, ADMIRALTY_PREFIX, PARENT_CLUSTER_LABEL,
   PARENT_UID_LABEL, PROXY_CONSTRAINTS_ANNOTATION, SOURCE_MANIFEST_ANNOTATION, USE_SPEC_CONSTRAINTS_ANNOTATION,
@@ -28,7 +28,7 @@ const CHECKS: readonly Check[] = [
   hasBadGroup,
 ];
 
-/** Why this pod is rejected; undefined when it is admitted. */
+/** Why this pod is denied; undefined when it is admitted. */
 export function checkElection(pod: Pod): Denial | undefined {
   for (const check of CHECKS) {
     const denial = check(pod);
@@ -37,7 +37,7 @@ export function checkElection(pod: Pod): Denial | undefined {
   return undefined;
 }
 
-/** Why a pod without an admission record is rejected for having fields of a proxy pod. */
+/** Why a pod without an admission record is denied for having fields of a proxy pod. */
 export function checkFirstAdmission({ metadata, spec }: Pod): Denial | undefined {
   if (Object.hasOwn(metadata.annotations ?? {}, SOURCE_MANIFEST_ANNOTATION)) {
     return deny(
@@ -106,10 +106,8 @@ function belongsToNode({ metadata }: Pod): Denial | undefined {
 }
 
 function hasBothConstraintAnnotations({ metadata: { annotations = {} } }: Pod): Denial | undefined {
-  if (
-    !Object.hasOwn(annotations, PROXY_CONSTRAINTS_ANNOTATION) || !Object
-      .hasOwn(annotations, USE_SPEC_CONSTRAINTS_ANNOTATION)
-  ) return undefined;
+  const both = [PROXY_CONSTRAINTS_ANNOTATION, USE_SPEC_CONSTRAINTS_ANNOTATION];
+  if (!both.every((key) => Object.hasOwn(annotations, key))) return undefined;
   return deny(
     'TwoConstraints',
     `${PROXY_CONSTRAINTS_ANNOTATION} and ${USE_SPEC_CONSTRAINTS_ANNOTATION} both say how to choose a cluster; remove ` +

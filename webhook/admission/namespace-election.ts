@@ -56,10 +56,9 @@ function electedBy(pod: Pod, election: Election): Pod {
 /** JSON, which is valid YAML; undefined when every target is allowed. */
 function constraintsOf({ spec: { strategy = DEFAULT_STRATEGY, selector = {} }, selfTargets }: Election): string
   | undefined {
-  const matchExpressions = [...requirementsOf(selector), ...(
-    strategy === 'Remote'
-      && selfTargets.length > 0 ? [{ key: CLUSTER_TARGET_NAME_LABEL, operator: 'NotIn', values: selfTargets }] : []
-  )];
+  const notHere = { key: CLUSTER_TARGET_NAME_LABEL, operator: 'NotIn', values: selfTargets };
+  const isRemote = strategy === 'Remote' && selfTargets.length > 0;
+  const matchExpressions = [...requirementsOf(selector), ...(isRemote ? [notHere] : [])];
   if (matchExpressions.length === 0) return undefined;
   const nodeSelectorTerms = [{ matchExpressions }];
   return JSON.stringify(

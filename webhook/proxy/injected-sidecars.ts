@@ -78,8 +78,8 @@ function withoutNamed(spec: PodSpec, { containers, volumes }: InjectedNames): Po
   const isKept = ({ name }: Container): boolean => !containers.includes(name);
   const unmounted = (container: Container): Container => {
     const mounts = container.volumeMounts?.filter(({ name }) => !volumes.includes(name));
-    return mounts === undefined
-      || mounts.length === container.volumeMounts?.length ? container : { ...container, volumeMounts: mounts };
+    const isSame = mounts === undefined || mounts.length === container.volumeMounts?.length;
+    return isSame ? container : { ...container, volumeMounts: mounts };
   };
   const { containers: own, initContainers = [], volumes: mounted = [], ...others } = spec;
   const rest = own.filter(isKept);

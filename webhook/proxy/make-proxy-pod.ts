@@ -62,9 +62,9 @@ export function proxyFieldsOf(
   };
 }
 
-function specFields({ nodeSelector, tolerations, affinity, topologySpreadConstraints }: Constraints): ProxyFields[
-  'spec'
-] {
+function specFields(
+  { nodeSelector, tolerations, affinity, topologySpreadConstraints }: Constraints,
+): ProxyFields['spec'] {
   return [
     ['schedulerName', PROXY_SCHEDULER],
     ['nodeSelector', nodeSelector === undefined ? PROXY_NODE_SELECTOR : { ...nodeSelector, ...PROXY_NODE_SELECTOR }],
