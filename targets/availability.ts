@@ -4,11 +4,10 @@ import { ApiError } from '../kubernetes/flow/api-error.ts';
 import { HEARTBEAT_TIMEOUT_MS } from './heartbeat.ts';
 import { CANNOT_BE_REACHED } from '../kubernetes/connect/connection-limits.ts';
 
-/** Whether a target may get new pods; if not, a CamelCase reason and what to change. */
-export type Availability = { readonly kind: 'ready' }
-  | { readonly kind: 'unavailable'; readonly reason: string; readonly message: string };
+/** Whether a target may get new pods. */
+export type Availability = { readonly kind: 'ready' } | { readonly kind: 'unavailable' } & Problem;
 
-/** Why it may not. */
+/** Why it may not: a CamelCase reason, and what to change. */
 export interface Problem {
   readonly reason: string;
   readonly message: string;
