@@ -1,11 +1,11 @@
 // The shared informer of a source's elected pods, with the indexes that its components need: a cluster may have
 // 100,000. And the eviction of one.
 import type { Logger } from 'pino';
-import { PROXY_SCHEDULER } from '../api/objects/keys.ts';
 import type { Pod } from '../api/objects/core.ts';
 import { PODS } from '../api/resource-types.ts';
 import { isThrottled } from '../kubernetes/flow/api-error.ts';
 import { toProxyPodRecord, type ProxyPod } from '../model/proxy/proxy-pod.ts';
+import { PROXY_PODS } from '../model/proxy/proxy-selection.ts';
 import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
 import { Informer } from '../kubernetes/watch/informer.ts';
 
@@ -17,8 +17,7 @@ export function proxyPods(
   { client, logger }: { readonly client: ClusterClient; readonly logger: Logger },
 ): Informer<Pod, ProxyPod> {
   return new Informer({
-    client, logger, type: PODS,
-    selection: { fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` },
+    client, logger, type: PODS, selection: PROXY_PODS,
     project: toProxyPodRecord,
     indexes: {
       node: ({ nodeName }) => nodeName, away: ({ lostTargets }) => (lostTargets === undefined ? undefined : AWAY),

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { Command } from 'commander';
 import { stringify } from 'yaml';
 import type { KubernetesObject } from '../../api/objects/core.ts';
-import { PARENT_CLUSTER_LABEL, PROVIDER_KEY, PROVIDER_VALUE, PROXY_SCHEDULER } from '../../api/objects/keys.ts';
+import { PARENT_CLUSTER_LABEL } from '../../api/objects/keys.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import {
   CLUSTER_PLACEMENT_POLICIES, CLUSTER_SOURCES, CLUSTER_SUMMARIES, CLUSTER_TARGETS, CLUSTERSET_MEMBERS, DEPLOYMENTS,
@@ -13,6 +13,7 @@ import {
   POD_CHAPERONS, PODS, RESOURCE_SHARES, SECRET_COPIES, SECRETS, SERVICE_ACCOUNTS, SOURCES, TARGETS,
   VALIDATING_WEBHOOK_CONFIGURATIONS,
 } from '../../api/resource-types.ts';
+import { PROXY_PODS, VIRTUAL_NODES } from '../../model/proxy/proxy-selection.ts';
 import type { ClusterClient, Selection } from '../../kubernetes/client/cluster-client.ts';
 import { messageOf } from '../../process/errors.ts';
 import { version } from '../../process/version.ts';
@@ -88,8 +89,7 @@ function selectedInSource(namespace: string): readonly Selected[] {
       CLUSTER_PLACEMENT_POLICIES, {},
     ], [CLUSTERSET_MEMBERS, {}], [CLUSTERSET_ENDPOINTS, {}], [CLUSTERSET_GATEWAYS, {}],
     [MUTATING_WEBHOOK_CONFIGURATIONS, {}],
-    [VALIDATING_WEBHOOK_CONFIGURATIONS, {}], [NODES, { labelSelector: `${PROVIDER_KEY}=${PROVIDER_VALUE}` }],
-    [PODS, { fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` }], [EVENTS, {}],
+    [VALIDATING_WEBHOOK_CONFIGURATIONS, {}], [NODES, VIRTUAL_NODES], [PODS, PROXY_PODS], [EVENTS, {}],
     ...([DEPLOYMENTS, LEASES, SECRETS, SERVICE_ACCOUNTS] as readonly ResourceType[]).map(
       (type): Selected => [type, { namespace }],
     ),

@@ -8,7 +8,7 @@ import {
   SECRET_COPIES, SECRETS, SOURCES, TARGET_DISCOVERIES,
 } from '../../api/resource-types.ts';
 import {
-  ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, PROVIDER_KEY, PROVIDER_VALUE, PROXY_SCHEDULER,
+  ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, PROXY_SCHEDULER,
 } from '../../api/objects/keys.ts';
 import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
 import { readAdmiraltyLeases, readWebhookConfigurations } from '../../targets/admiralty/admiralty-detection.ts';
@@ -18,6 +18,7 @@ import type { OpenCluster } from '../../kubernetes/client/open-cluster.ts';
 import { WEBHOOK_CONFIGURATION_NAME } from '../../manifests/objects/webhook-configuration.ts';
 import { ADMIRALTY_LEASES, evidenceOfAdmiralty, type AdmiraltyEvidence } from '../../model/naming/live-admiralty.ts';
 import { PART_OF } from '../../model/access/rbac-objects.ts';
+import { PROXY_PODS, VIRTUAL_NODES } from '../../model/proxy/proxy-selection.ts';
 import { joiningSecretName } from '../../peering/access/target-access.ts';
 import { messageOf } from '../../process/errors.ts';
 import { version } from '../../process/version.ts';
@@ -58,9 +59,8 @@ export async function gatherFacts(
     clusterSources, sources, virtualNodes, electedPods, chaperons, secretCopies, members, configMaps, secrets, moves,
     admiralty, discoveries,
   ] = await Promise.all([
-    reader.list(CLUSTER_SOURCES),
-    reader.list(SOURCES), reader.list(NODES, { labelSelector: `${PROVIDER_KEY}=${PROVIDER_VALUE}` }),
-    reader.list(PODS, { fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` }),
+    reader.list(CLUSTER_SOURCES), reader.list(SOURCES),
+    reader.list(NODES, VIRTUAL_NODES), reader.list(PODS, PROXY_PODS),
     reader.list(POD_CHAPERONS), reader.list(SECRET_COPIES), reader.list(CLUSTERSET_MEMBERS, inOwn),
     reader.list(CONFIG_MAPS, { ...inOwn, labelSelector: OURS }),
     reader.list(SECRETS, { labelSelector: OURS }), reader.try('placementpolicies', interruptedMoves(client, signal)),

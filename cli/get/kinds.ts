@@ -1,10 +1,10 @@
 // What `isthmus get` can show, and how it is read.
 import type { KubernetesObject } from '../../api/objects/core.ts';
-import { PROVIDER_KEY, PROVIDER_VALUE, PROXY_SCHEDULER } from '../../api/objects/keys.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import {
   apiVersionOf, CLUSTER_SOURCES, CLUSTER_TARGETS, NODES, PODS, SOURCES, TARGETS,
 } from '../../api/resource-types.ts';
+import { PROXY_PODS, VIRTUAL_NODES } from '../../model/proxy/proxy-selection.ts';
 import type { ClusterClient, Selection } from '../../kubernetes/client/cluster-client.ts';
 import { AppError } from '../../process/errors.ts';
 
@@ -45,9 +45,9 @@ export function collectionsOf({ kind, namespace, labelSelector }: Wanted): reado
     [...(namespace === undefined ? [[cluster, labels] as const] : []), [namespaced, { namespace, ...labels }]];
   switch (kind) {
     case 'pods':
-      return [[PODS, { namespace, fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}`, ...labels }]];
+      return [[PODS, { namespace, ...PROXY_PODS, ...labels }]];
     case 'nodes': {
-      const virtual = `${PROVIDER_KEY}=${PROVIDER_VALUE}`;
+      const virtual = VIRTUAL_NODES.labelSelector;
       return [[NODES, { labelSelector: labelSelector === undefined ? virtual : `${virtual},${labelSelector}` }]];
     }
     case 'sources':

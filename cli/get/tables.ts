@@ -2,8 +2,8 @@
 import type { ClusterSource, Source } from '../../api/kinds/cluster-source.ts';
 import type { ClusterTarget, Target } from '../../api/kinds/cluster-target.ts';
 import type { KubernetesObject, Node, Pod } from '../../api/objects/core.ts';
-import { PROVIDER_KEY, PROVIDER_VALUE, PROXY_SCHEDULER } from '../../api/objects/keys.ts';
 import { NODES, PODS } from '../../api/resource-types.ts';
+import { PROXY_PODS, VIRTUAL_NODES } from '../../model/proxy/proxy-selection.ts';
 import { isForbidden, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { nodeTable, type Table } from './elected-pods.ts';
@@ -23,11 +23,9 @@ export async function tableOf(
 ): Promise<Table> {
   const options = { now: Date.now(), wide };
   if (kind === 'sources') return sourceTable(found as readonly (Source | ClusterSource)[], options);
-  const pods = client.list(PODS, { fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` }, signal)
-    .catch(unless(isForbidden));
+  const pods = client.list(PODS, PROXY_PODS, signal).catch(unless(isForbidden));
   if (kind === 'nodes') return nodeTable(found, await pods, options);
-  const nodes = client.list(NODES, { labelSelector: `${PROVIDER_KEY}=${PROVIDER_VALUE}` }, signal)
-    .catch(unless(isForbidden));
+  const nodes = client.list(NODES, VIRTUAL_NODES, signal).catch(unless(isForbidden));
   const [onNodes, virtual]: [readonly Pod[] | undefined, readonly Node[] | undefined] =
     await Promise.all([pods, nodes]);
   return targetTable(found as readonly (ClusterTarget | Target)[], { pods: onNodes, nodes: virtual }, options);

@@ -2,8 +2,8 @@
 // others stay: CRDs, and a namespace that still holds their objects. Can be interrupted and repeated at any point.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import {
-  CHAPERON_FINALIZER, DELEGATE_FINALIZER, DRAIN_FINALIZER, HAS_FINALIZER_LABEL, PARENT_UID_LABEL, PROVIDER_KEY,
-  PROVIDER_VALUE, RUN_ONCE_FINALIZER, TRUE,
+  CHAPERON_FINALIZER, DELEGATE_FINALIZER, DRAIN_FINALIZER, HAS_FINALIZER_LABEL, PARENT_UID_LABEL, RUN_ONCE_FINALIZER,
+  TRUE,
 } from '../../api/objects/keys.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import {
@@ -21,6 +21,7 @@ import { proxyPolicyManifests } from '../../manifests/policies/proxy-policy.ts';
 import { discoveredNamespace, keyNamespace } from '../../model/access/key-namespace.ts';
 import { PART_OF } from '../../model/access/rbac-objects.ts';
 import { objectKey } from '../../model/pod/pod.ts';
+import { VIRTUAL_NODES } from '../../model/proxy/proxy-selection.ts';
 import { AppError } from '../../process/errors.ts';
 import { objectName, typeOf, type Progress } from '../clusters/apply-objects.ts';
 import { findUses, reasonsToStay } from './check-uninstall.ts';
@@ -99,9 +100,9 @@ export async function uninstallFrom(uninstallation: Uninstallation, progress: Pr
   }
   if (isForced) await letGo(client, progress);
   await removeLabelled(client, ALWAYS.slice(2), progress);
-  for (const { metadata } of await client.list(
-    NODES, { labelSelector: `${PROVIDER_KEY}=${PROVIDER_VALUE}` }, progress.signal,
-  )) await remove({ client, isOwn: isVirtualNode }, NODES, { metadata }, progress);
+  for (const { metadata } of await client.list(NODES, VIRTUAL_NODES, progress.signal)) {
+    await remove({ client, isOwn: isVirtualNode }, NODES, { metadata }, progress);
+  }
   const keys = keyNamespace(installNamespace);
   await removeLabelled(client, [SECRETS], progress, keys);
   const hasGoneWithKeys = await removeNamespace(client, keys, progress);

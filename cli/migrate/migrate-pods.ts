@@ -1,7 +1,7 @@
 // Proxies of a source with what was made for them in its targets: taken over from Admiralty, or given back. Nothing
 // that runs is made or deleted.
 import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
-import { DELEGATE_FINALIZER, PARENT_UID_LABEL, PROXY_SCHEDULER } from '../../api/objects/keys.ts';
+import { DELEGATE_FINALIZER, PARENT_UID_LABEL } from '../../api/objects/keys.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { POD_CHAPERONS, PODS } from '../../api/resource-types.ts';
 import { ignoreStale } from '../../kubernetes/flow/api-error.ts';
@@ -9,6 +9,7 @@ import { delay } from '../../kubernetes/flow/backoff.ts';
 import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
 import type { Plan } from '../../model/objects/plan.ts';
 import { objectKey } from '../../model/pod/pod.ts';
+import { PROXY_PODS } from '../../model/proxy/proxy-selection.ts';
 import { AppError } from '../../process/errors.ts';
 import { planAdoption } from '../takeover/adoption-plan.ts';
 import type { Migration, MigrationTarget } from './migration.ts';
@@ -93,7 +94,7 @@ async function lookAt({ client, targets, signal }: Migration): Promise<Look> {
     ]);
     return { target, chaperons, delegates };
   }));
-  const proxies = await client.list(PODS, { fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` }, signal);
+  const proxies = await client.list(PODS, PROXY_PODS, signal);
   return { proxies, inTargets };
 }
 

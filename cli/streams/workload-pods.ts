@@ -1,6 +1,5 @@
 // The pod that `logs`, `exec` and `port-forward` mean: by its name, or one of a workload, as kubectl chooses it.
 import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
-import { PROXY_SCHEDULER } from '../../api/objects/keys.ts';
 import type { LabelSelector } from '../../api/objects/selectors.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { DEPLOYMENTS, PODS, SERVICES } from '../../api/resource-types.ts';
@@ -9,6 +8,7 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { originalSelector } from '../../delegate-controller/copies/followed-service.ts';
 import { matchesLabelSelector } from '../../model/objects/label-selector.ts';
 import { isTerminating } from '../../model/pod/pod.ts';
+import { PROXY_PODS } from '../../model/proxy/proxy-selection.ts';
 import { AppError } from '../../process/errors.ts';
 
 /** Kinds with pods of their own, by the names that kubectl knows them by. */
@@ -66,7 +66,7 @@ export async function choosePod(
     throw isNotFound(error) ? new AppError('NotFound', `There is no ${what}.`, { cause: error }) : error;
   });
   const selector = selectorOf(type, workload);
-  const pods = (await client.list(PODS, { namespace, fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` }, signal))
+  const pods = (await client.list(PODS, { namespace, ...PROXY_PODS }, signal))
     .filter(({ metadata }) => matchesLabelSelector(selector, metadata.labels ?? {})).toSorted(byUse);
   const [first] = pods;
   if (first === undefined) throw new AppError('NotFound', `${what} has no elected pod.`);

@@ -1,6 +1,5 @@
 // `isthmus adopt`: takes over the running pods that Admiralty 0.17 sent to a target. No pod is created or deleted.
 import { Command } from 'commander';
-import { PROXY_SCHEDULER } from '../../api/objects/keys.ts';
 import { POD_CHAPERONS, PODS } from '../../api/resource-types.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { isConflict } from '../../kubernetes/flow/api-error.ts';
@@ -9,6 +8,7 @@ import { openCluster, userAgent } from '../../kubernetes/client/open-cluster.ts'
 import { readClusterId } from '../../kubernetes/client/cluster-id.ts';
 import { virtualNodeName } from '../../model/naming/names.ts';
 import { targetKey, type TargetRef } from '../../model/naming/target-ref.ts';
+import { PROXY_PODS } from '../../model/proxy/proxy-selection.ts';
 import { planAdoption, type Adoption, type AdoptionPlan } from './adoption-plan.ts';
 import type { Progress } from '../clusters/apply-objects.ts';
 import { parseTarget, withCluster, withClusterFlags, type ClusterFlags } from '../clusters/cluster-flags.ts';
@@ -93,7 +93,7 @@ async function takeOver({ source, inTarget }: AdoptRequest, adoption: Adoption, 
 async function planFor({ source, inTarget, target }: AdoptRequest, signal: AbortSignal): Promise<AdoptionPlan> {
   const namespace = target.kind === 'Target' ? target.namespace : undefined;
   const [proxies, chaperons, delegates, sourceId] = await Promise.all([
-    source.list(PODS, { namespace, fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` }, signal),
+    source.list(PODS, { namespace, ...PROXY_PODS }, signal),
     inTarget.list(POD_CHAPERONS, { namespace }, signal),
     inTarget.list(PODS, { namespace }, signal),
     readClusterId(source, signal),

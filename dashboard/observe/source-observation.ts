@@ -2,8 +2,8 @@
 // all. What is forbidden is said to be, and the rest is shown.
 import type { ClusterTarget, Target } from '../../api/kinds/cluster-target.ts';
 import type { Node, Pod } from '../../api/objects/core.ts';
-import { PROVIDER_KEY, PROVIDER_VALUE, PROXY_SCHEDULER } from '../../api/objects/keys.ts';
 import { CLUSTER_TARGETS, NODES, PODS, TARGETS } from '../../api/resource-types.ts';
+import { PROXY_PODS, VIRTUAL_NODES } from '../../model/proxy/proxy-selection.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { toSeenPod, type SeenPod } from '../views/seen-pod.ts';
 import { TARGET_ACTIONS } from '../wire/actions.ts';
@@ -29,8 +29,8 @@ export class SourceObservation extends ViewerWatches {
     this.#namespace = namespace;
     this.#clusterTargets = this.follow<ClusterTarget>(CLUSTER_TARGETS, {});
     this.#targets = this.follow<Target>(TARGETS, { namespace });
-    this.#nodes = this.follow<Node>(NODES, { labelSelector: `${PROVIDER_KEY}=${PROVIDER_VALUE}` });
-    const elected = { namespace, fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` };
+    this.#nodes = this.follow<Node>(NODES, VIRTUAL_NODES);
+    const elected = { namespace, ...PROXY_PODS };
     this.#pods = this.project(PODS, elected, toSeenPod);
     this.#actions = this.actions({ kinds: TARGET_ACTIONS });
   }

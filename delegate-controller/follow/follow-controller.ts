@@ -4,7 +4,6 @@
 // the pod.
 import type { Logger } from 'pino';
 import type { Pod } from '../../api/objects/core.ts';
-import { PROXY_SCHEDULER } from '../../api/objects/keys.ts';
 import { PODS } from '../../api/resource-types.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import type { EventSink } from '../../kubernetes/controller/event-recorder.ts';
@@ -16,6 +15,7 @@ import type { TargetSession } from '../../targets/target-session.ts';
 import { regardingPod } from '../../model/proxy/event-record.ts';
 import { isTerminal } from '../../model/pod/pod.ts';
 import { toProxyPodRecord, type ProxyPod } from '../../model/proxy/proxy-pod.ts';
+import { PROXY_PODS } from '../../model/proxy/proxy-selection.ts';
 import { FollowAnnotations } from './follow-annotations-controller.ts';
 import { FollowNeeds, type BoundNeeds, type FollowRules } from './follow-needs.ts';
 import type { AnnotationMode, SourceObject } from '../copies/follow-plan.ts';
@@ -252,7 +252,7 @@ class Follow implements FollowContext {
   async isStillNeeded(object: FollowedName, target: TargetCluster, signal: AbortSignal): Promise<boolean> {
     const { namespace } = object;
     const pods =
-      await this.source.list(PODS, { namespace, fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` }, signal);
+      await this.source.list(PODS, { namespace, ...PROXY_PODS }, signal);
     const placed = pods.flatMap((pod) => this.#mayBePlaced(toProxyPodRecord(pod)));
     return this.#needs.isNeededBy(placed, object, target);
   }

@@ -1,9 +1,10 @@
 // Watches the inputs of placement other than pods and targets: virtual nodes, placement policies, namespace labels.
 import type { Logger } from 'pino';
 import type { KubernetesObject, Namespace, Node, StringMap } from '../../api/objects/core.ts';
-import { PROVIDER_KEY, PROVIDER_VALUE, TARGET_LABELS_ANNOTATION } from '../../api/objects/keys.ts';
+import { TARGET_LABELS_ANNOTATION } from '../../api/objects/keys.ts';
 import type { ClusterPlacementPolicy, PlacementPolicy } from '../../api/kinds/placement-policy.ts';
 import { CLUSTER_PLACEMENT_POLICIES, NAMESPACES, NODES, PLACEMENT_POLICIES } from '../../api/resource-types.ts';
+import { VIRTUAL_NODES } from '../../model/proxy/proxy-selection.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
 import { toKnownPolicy, type KnownPolicy, type PolicyBook } from '../snapshot/placement-rules.ts';
@@ -31,7 +32,7 @@ export class PlacementInputs {
   constructor(client: ClusterClient, logger: Logger) {
     const shared = { client, logger, selection: {} };
     this.nodes = new Informer({
-      ...shared, type: NODES, selection: { labelSelector: `${PROVIDER_KEY}=${PROVIDER_VALUE}` }, project: toNodeRecord,
+      ...shared, type: NODES, selection: VIRTUAL_NODES, project: toNodeRecord,
     });
     this.namespaces =
       new Informer({ ...shared, type: NAMESPACES, project: ({ metadata }: Namespace) => metadata.labels ?? {} });

@@ -2,10 +2,10 @@
 // removed target.
 import type { Logger } from 'pino';
 import type { ClusterSummary } from '../../api/kinds/cluster-summary.ts';
-import { PROVIDER_KEY, PROVIDER_VALUE } from '../../api/objects/keys.ts';
 import type { Node } from '../../api/objects/core.ts';
 import { CLUSTER_TARGETS, LEASES, NODES, TARGETS } from '../../api/resource-types.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
+import { VIRTUAL_NODES } from '../../model/proxy/proxy-selection.ts';
 import { ignoreStale, isNotFound } from '../../kubernetes/flow/api-error.ts';
 import { untilCommonTick } from '../../kubernetes/flow/common-tick.ts';
 import type { ClusterClient, ObjectName } from '../../kubernetes/client/cluster-client.ts';
@@ -60,7 +60,7 @@ export function startVirtualNodes(options: VirtualNodeOptions, signal: AbortSign
     client: source,
     logger,
     type: NODES,
-    selection: { labelSelector: `${PROVIDER_KEY}=${PROVIDER_VALUE}` },
+    selection: VIRTUAL_NODES,
     project: (node) => node,
   });
   const control = new VirtualNodes(options, nodes);
