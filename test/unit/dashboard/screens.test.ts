@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Node, Pod } from '../../../api/objects/core.ts';
+import { TARGET_READY_CONDITION } from '../../../api/objects/keys.ts';
 import { Simulations } from '../../../dashboard/observe/simulations.ts';
 import { Screens } from '../../../dashboard/screens.ts';
 import type { OpenScreen } from '../../../dashboard/wire/screen-source.ts';
@@ -17,7 +18,7 @@ const POD = {
 } as unknown as Pod;
 const NODE: Node = {
   metadata: { name: virtualNodeName({ kind: 'ClusterTarget', name: 'eu' }) },
-  status: { conditions: [{ type: 'Ready', status: 'True' }] },
+  status: { conditions: ['Ready', TARGET_READY_CONDITION].map((type) => ({ type, status: 'True' })) },
 };
 const POLICY = { metadata: { namespace: 'shop', name: 'isthmus-move-1', uid: 'm' }, spec: {} };
 const ACCEPTED = { ...POLICY, status: { conditions: [{ type: 'Accepted', status: 'True' }] } };
