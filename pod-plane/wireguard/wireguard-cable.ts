@@ -13,6 +13,7 @@ import {
   tunnelAddress, planPodPlane, type PodPeer, type PodPlanePlan, type WorkerNode,
 } from '../plan/pod-plane-plan.ts';
 import { NetworkKeeper, TABLE } from '../network/node-network.ts';
+import type { resolveEndpoint } from './resolve-endpoint.ts';
 import { WireguardPeers } from './wireguard-peers.ts';
 import { WireguardProcess } from './wireguard-process.ts';
 
@@ -33,6 +34,8 @@ export interface WireguardDriverOptions {
   /** Address of this node within the cluster; needed only with workers. */
   readonly nodeAddress?: string | undefined;
   readonly workers?: readonly WorkerNode[] | undefined;
+  /** Resolves addresses of peers; for tests. */
+  readonly resolve?: typeof resolveEndpoint;
   readonly changed: () => void;
   readonly logger: Logger;
 }
@@ -48,7 +51,7 @@ export class WireguardDriver implements CableDriver {
   readonly #options: WireguardDriverOptions;
   readonly #process: WireguardProcess;
   readonly #keeper: NetworkKeeper;
-  readonly #peers = new WireguardPeers();
+  readonly #peers: WireguardPeers;
   readonly #timer: NodeJS.Timeout;
   #privateKey: string;
   #workers: readonly WorkerNode[];
@@ -64,6 +67,7 @@ export class WireguardDriver implements CableDriver {
     this.#options = options;
     this.#process = process;
     this.#keeper = keeper;
+    this.#peers = new WireguardPeers(options.resolve);
     this.#privateKey = options.privateKey;
     this.#workers = options.workers ?? [];
     this.#prefixes = options.prefixes;
@@ -184,6 +188,11 @@ export class WireguardDriver implements CableDriver {
     this.#options.changed();
   }
 
+  /** A name may have got an address, or another one. Outside of the turn, which a slow resolver must not hold up. */
+  async #resolveAnew(clusterId: string): Promise<void> {
+    if (await this.#peers.resolve(clusterId)) this.#apply();
+  }
+
   // --- observed state
 
   async #tick(): Promise<void> {
@@ -207,7 +216,10 @@ export class WireguardDriver implements CableDriver {
     if (this.#ticks % (CHECK_EVERY_TICKS * (TICK_MS / ROTATION_TICK_MS)) === 0) await this.#keeper.check();
     const { isStatusChanged, moved } = this.#peers.look();
     if (isStatusChanged) this.#options.changed();
-    for (const clusterId of moved) this.#tryAnew(clusterId);
+    for (const clusterId of moved) {
+      this.#tryAnew(clusterId);
+      void this.#resolveAnew(clusterId);
+    }
   }
 
   /** WireGuard starts a handshake with a known peer every five seconds only; with a new one at once. */

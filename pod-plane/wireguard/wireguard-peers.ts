@@ -18,6 +18,8 @@ interface PeerRecord {
   attempt: Attempt;
   /** `address:port` of each of the peer's addresses, with names resolved. */
   endpoints: readonly string[];
+  /** The peer whose names are being resolved. */
+  resolving: PodPeer | undefined;
   state: WireguardPeerState | undefined;
   wasConnected: boolean;
 }
@@ -33,7 +35,12 @@ export interface PeerChanges {
 /** The peers by cluster ID. */
 export class WireguardPeers {
   readonly #records = new Map<string, PeerRecord>();
+  readonly #resolve: typeof resolveEndpoint;
   #echo: Echo | undefined;
+
+  constructor(resolve: typeof resolveEndpoint = resolveEndpoint) {
+    this.#resolve = resolve;
+  }
 
   /** Adds or changes a peer. False when it is as it was; else its addresses are to be resolved. */
   put(peer: PodPeer): boolean {
@@ -41,8 +48,9 @@ export class WireguardPeers {
     if (known !== undefined && JSON.stringify(known.peer) === JSON.stringify(peer)) return false;
     const isMoved = known === undefined || known.peer.addresses.join() !== peer.addresses.join();
     const attempt = isMoved ? { number: 0, sinceMs: Date.now() } : known.attempt;
-    const record = known ?? { peer, attempt, endpoints: [], state: undefined, wasConnected: false };
-    Object.assign(record, { peer, attempt });
+    const record =
+      known ?? { peer, attempt, endpoints: [], resolving: undefined, state: undefined, wasConnected: false };
+    Object.assign(record, { peer, attempt, ...(isMoved && { endpoints: [] }) });
     this.#records.set(peer.clusterId, record);
     return true;
   }
@@ -54,12 +62,21 @@ export class WireguardPeers {
     return this.#records.delete(clusterId);
   }
 
-  /** Resolves the names among a peer's addresses. */
-  async resolve(clusterId: string): Promise<void> {
+  /**
+   * Resolves the names among a peer's addresses, unless that is under way; returns whether they lead elsewhere now.
+   * While none resolves, what they led to before stays.
+   */
+  async resolve(clusterId: string): Promise<boolean> {
     const record = this.#records.get(clusterId);
-    if (record === undefined) return;
-    const resolved = await Promise.all(record.peer.addresses.map(resolveEndpoint));
-    record.endpoints = resolved.flatMap((one) => one ?? []);
+    if (record === undefined || record.resolving === record.peer) return false;
+    const { peer } = record;
+    record.resolving = peer;
+    const endpoints = (await Promise.all(peer.addresses.map(this.#resolve))).flatMap((one) => one ?? []);
+    if (record.resolving !== peer) return false; // it has changed meanwhile
+    record.resolving = undefined;
+    if (endpoints.length === 0 || endpoints.join() === record.endpoints.join()) return false;
+    record.endpoints = endpoints;
+    return true;
   }
 
   /** All peers, each with the key first that it uses. */
@@ -111,10 +128,10 @@ export class WireguardPeers {
       const answers = this.#answers(record);
       if (answers !== record.wasConnected) isStatusChanged = true;
       record.wasConnected = answers;
-      const { attempt, endpoints, state } = record;
-      const signs = { addresses: endpoints.length, lastHandshakeMs: state?.lastHandshakeMs ?? 0, answers };
+      const { attempt, peer, state } = record;
+      const signs = { addresses: peer.addresses.length, lastHandshakeMs: state?.lastHandshakeMs ?? 0, answers };
       record.attempt = nextAttempt(attempt, signs, Date.now());
-      if (record.attempt !== attempt) moved.push(record.peer.clusterId);
+      if (record.attempt !== attempt) moved.push(peer.clusterId);
     }
     return { isStatusChanged, moved };
   }

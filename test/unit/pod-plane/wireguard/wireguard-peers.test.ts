@@ -124,6 +124,57 @@ describe('the address of a peer that is tried', () => {
   });
 });
 
+describe('a name among the addresses of a peer', () => {
+  inOwnTime();
+  const NAMED = aPeer({ addresses: ['gateway.example:51820'] });
+  /** What each look-up is answered with. */
+  const lookUps = (peer: PodPeer) => {
+    const asked: ((found: string | undefined) => void)[] = [];
+    const peers = new WireguardPeers(() => new Promise((resolve) => asked.push(resolve)));
+    peers.put(peer);
+    const answered = async (found: string | undefined) => {
+      const changed = peers.resolve(peer.clusterId);
+      asked.splice(0).forEach((answer) => answer(found));
+      return changed;
+    };
+    return { peers, asked, answered };
+  };
+
+  it('is looked up again until it has an address, and while that does not answer', async () => {
+    const { peers, answered } = lookUps(NAMED);
+    assert.equal(await answered(undefined), false);
+    assert.equal(peers.endpointOf('us'), undefined);
+    mock.timers.tick(2_000);
+    assert.deepEqual(peers.look().moved, ['us'], 'another attempt is due');
+    assert.equal(await answered(FIRST), true);
+    assert.equal(peers.endpointOf('us'), FIRST);
+    assert.deepEqual([await answered(FIRST), await answered(SECOND)], [false, true]);
+    assert.equal(peers.endpointOf('us'), SECOND);
+  });
+
+  it('leads to where it led before while it does not resolve', async () => {
+    const { peers, answered } = lookUps(NAMED);
+    await answered(FIRST);
+    assert.equal(await answered(undefined), false);
+    assert.equal(peers.endpointOf('us'), FIRST);
+  });
+
+  it('is looked up once at a time, and no late answer for a former name counts', async () => {
+    const { peers, asked } = lookUps(NAMED);
+    const [first, second] = [peers.resolve('us'), peers.resolve('us')];
+    assert.equal(asked.length, 1);
+    assert.equal(await second, false);
+    peers.put(aPeer({ addresses: ['other.example:51820'] }));
+    const third = peers.resolve('us');
+    const [late, now] = asked;
+    now?.(SECOND);
+    assert.equal(await third, true);
+    late?.(FIRST);
+    assert.equal(await first, false);
+    assert.equal(peers.endpointOf('us'), SECOND);
+  });
+});
+
 describe('the key of a peer', () => {
   inOwnTime();
   const rotating = aPeer({ publicKeys: ['new', 'old'] });

@@ -1,0 +1,59 @@
+// The driver of the pod plane, with a program and a network of the test's own: what it does as peers, their names and
+// its own ranges change.
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, it, mock } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { PodPeer } from '../../../../pod-plane/plan/pod-plane-plan.ts';
+import type { WireguardConfiguration } from '../../../../pod-plane/plan/wireguard-protocol.ts';
+import { LINK_NAMES, type NetworkKeeper } from '../../../../pod-plane/network/node-network.ts';
+import { newPrivateKey } from '../../../../pod-plane/wireguard/make-wireguard-key.ts';
+import { WireguardDriver, type WireguardDriverOptions } from '../../../../pod-plane/wireguard/wireguard-cable.ts';
+import type { WireguardProcess } from '../../../../pod-plane/wireguard/wireguard-process.ts';
+import { SILENT } from '../../../support/scripted-api-server.ts';
+
+const PEER: PodPeer = {
+  clusterId: 'us', addresses: ['gateway.example:51820'], publicKeys: [newPrivateKey()], ranges: ['10.2.0.0/16'],
+};
+
+describe('the driver of the pod plane', () => {
+  let configured: WireguardConfiguration[] = [];
+  let driver: WireguardDriver | undefined;
+  beforeEach(() => {
+    configured = [];
+    mock.timers.enable({ apis: ['setInterval', 'Date'], now: 1_000_000 });
+  });
+  afterEach(async () => {
+    mock.timers.reset();
+    await driver?.close();
+  });
+
+  function started(more: Partial<WireguardDriverOptions> = {}): WireguardDriver {
+    const done = async () => undefined;
+    const process = {
+      configure: async (wanted: WireguardConfiguration) => void configured.push(wanted), peers: async () => [],
+      close: done,
+    };
+    const keeper = { failure: undefined, keep: done, check: done, close: done };
+    driver = new WireguardDriver({
+      clusterId: 'eu', program: '', names: LINK_NAMES, listenPort: 51_820, privateKey: newPrivateKey(), prefixes: [],
+      isReachable: true, pathMtu: 1_500, changed: () => undefined, logger: SILENT, ...more,
+    }, process as unknown as WireguardProcess, keeper as unknown as NetworkKeeper);
+    return driver;
+  }
+
+  it('dials a peer whose name gets an address only later', async () => {
+    const addresses = new Map<string, string>();
+    const dialling = started({ resolve: async (name) => addresses.get(name) });
+    dialling.connect(PEER);
+    await nextTurn();
+    await dialling.settled();
+    assert.deepEqual(configured.at(-1)?.peers.map(({ endpoint }) => endpoint), [undefined]);
+    addresses.set('gateway.example:51820', '192.0.2.1:51820');
+    for (let seconds = 0; seconds < 3; seconds += 1) {
+      mock.timers.tick(1_000);
+      for (let turn = 0; turn < 4; turn += 1) await nextTurn();
+    }
+    await dialling.settled();
+    assert.deepEqual(configured.at(-1)?.peers.map(({ endpoint }) => endpoint), ['192.0.2.1:51820']);
+  });
+});
