@@ -33,11 +33,14 @@ const idOf = (message: Buffer): string => message.toString('hex', 8);
 
 /** Sends and answers echoes at one address of the tunnel. */
 export class Echo {
+  /** Where it listens. */
+  readonly address: string;
   readonly #socket: Socket;
   readonly #asked = new Map<string, Asked>();
 
-  private constructor(socket: Socket) {
+  private constructor(socket: Socket, address: string) {
     this.#socket = socket;
+    this.address = address;
     socket.on('message', (message, { address, port }) => this.#take(message, address, port))
       .on('error', () => undefined);
   }
@@ -52,7 +55,7 @@ export class Echo {
         resolve();
       });
     });
-    return new Echo(socket);
+    return new Echo(socket, address);
   }
 
   /** Sends an echo request. */

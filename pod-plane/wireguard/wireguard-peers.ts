@@ -107,9 +107,11 @@ export class WireguardPeers {
     return isChanged;
   }
 
-  /** Asks the gateways for answers from this tunnel address. Throws what opening a socket throws. */
+  /** Asks the gateways for answers from this tunnel address from now on. Throws what opening a socket throws. */
   async askFrom(address: string): Promise<void> {
-    this.#echo ??= await Echo.open(address);
+    if (this.#echo?.address === address) return;
+    this.close();
+    this.#echo = await Echo.open(address);
   }
 
   /** Asks every peer's gateway for an answer. */
@@ -164,5 +166,6 @@ export class WireguardPeers {
   /** Asks no more. */
   close(): void {
     this.#echo?.close();
+    this.#echo = undefined;
   }
 }

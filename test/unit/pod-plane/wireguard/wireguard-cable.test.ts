@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it, mock } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Echo } from '../../../../gateway/tunnel/echo.ts';
 import type { PodPeer } from '../../../../pod-plane/plan/pod-plane-plan.ts';
 import type { WireguardConfiguration } from '../../../../pod-plane/plan/wireguard-protocol.ts';
 import { LINK_NAMES, type NetworkKeeper } from '../../../../pod-plane/network/node-network.ts';
@@ -55,5 +56,17 @@ describe('the driver of the pod plane', () => {
     }
     await dialling.settled();
     assert.deepEqual(configured.at(-1)?.peers.map(({ endpoint }) => endpoint), ['192.0.2.1:51820']);
+  });
+
+  it('answers at its tunnel address also after that has changed', async () => {
+    const own = (address: string) => [{ own: `${address}/32`, seen: `${address}/32` }];
+    const moving = started({ prefixes: own('127.0.77.1') });
+    await moving.settled();
+    moving.usePrefixes(own('127.0.77.2'));
+    await moving.settled();
+    assert.equal(moving.failure, undefined);
+    const free = await Echo.open('127.0.77.1'); // nothing listens there any more
+    free.close();
+    await assert.rejects(Echo.open('127.0.77.2'), /EADDRINUSE/);
   });
 });
