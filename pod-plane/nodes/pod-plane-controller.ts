@@ -58,6 +58,7 @@ export class PodPlaneController {
   #turn: Promise<void> = Promise.resolve();
   #isDue = false;
   #isEnding = false;
+  #isBarred = false;
   #rotationDueMs: number | undefined;
   #failure: string | undefined = 'the members of the clusterset are not known yet';
 
@@ -112,9 +113,25 @@ export class PodPlaneController {
     this.#wake();
   }
 
+  /**
+   * Removes the tunnel, then does `work`; none is made before that has ended. While this node's part ends, nothing is
+   * done: {@link run} removes the tunnel.
+   */
+  async withoutTunnel(work: () => Promise<void>): Promise<void> {
+    this.#isBarred = true;
+    this.#wake();
+    await this.#turn;
+    if (!this.#isEnding) await work();
+    this.#isBarred = false;
+  }
+
+  get #mayBeGateway(): boolean {
+    return !this.#isBarred && this.#options.fence.holds();
+  }
+
   #look(): void {
     const isRotating = this.#rotationDueMs !== undefined && Date.now() >= this.#rotationDueMs;
-    if (this.#options.fence.holds() !== this.isActive || this.#driver?.isClosed === true || isRotating) this.#wake();
+    if (this.#mayBeGateway !== this.isActive || this.#driver?.isClosed === true || isRotating) this.#wake();
   }
 
   #wake(): void {
@@ -136,7 +153,7 @@ export class PodPlaneController {
 
   /** Reconciles this node; returns what prevents it. */
   async #step(): Promise<string | undefined> {
-    const isGateway = this.#options.fence.holds();
+    const isGateway = this.#mayBeGateway;
     if (this.#driver !== undefined && (!isGateway || this.#driver.isClosed)) await this.#stopDriver();
     const { clusterId } = this.#state;
     if (clusterId === undefined) return 'this cluster is in no clusterset: run "isthmus gateway join" and a gateway';

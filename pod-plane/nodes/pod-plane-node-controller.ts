@@ -80,14 +80,20 @@ export function startPodPlaneNode(options: PodPlaneNodeOptions, signal: AbortSig
 /**
  * Takes part in the election while this node is a candidate. The Lease outlives the tunnel, never the other way round.
  */
-async function campaign(election: LeaderElection, controller: PodPlaneController, signal: AbortSignal): Promise<void> {
+export async function campaign(
+  election: Pick<LeaderElection, 'run'>,
+  controller: Pick<PodPlaneController, 'hasSynced' | 'isCandidate' | 'withoutTunnel'>, signal: AbortSignal,
+): Promise<void> {
   while (!signal.aborted) {
     if (controller.hasSynced && controller.isCandidate) {
       const turn = new AbortController();
       const forget = forwardAbort([signal], turn);
       const ended = election.run(turn.signal);
       while (!signal.aborted && controller.isCandidate) await delay(INTERVAL_MS, signal);
-      turn.abort();
+      await controller.withoutTunnel(() => {
+        turn.abort();
+        return ended;
+      });
       await ended;
       forget();
     }

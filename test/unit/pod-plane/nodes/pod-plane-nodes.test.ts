@@ -7,6 +7,7 @@ import { OWN_ENDPOINT_LABEL } from '../../../../api/objects/keys.ts';
 import { CLUSTERSET_ENDPOINTS, CLUSTERSET_MEMBERS, LEASES, NODES, SECRETS } from '../../../../api/resource-types.ts';
 import { publicKeyOf } from '../../../../gateway/protocol/wireguard-keys.ts';
 import { PodPlaneController, type PodPlaneOptions } from '../../../../pod-plane/nodes/pod-plane-controller.ts';
+import { campaign } from '../../../../pod-plane/nodes/pod-plane-node-controller.ts';
 import type { RouteAgentFacts } from '../../../../pod-plane/nodes/route-agent.ts';
 import { toPlaneKeySecret } from '../../../../pod-plane/plan/plane-keys.ts';
 import { newPrivateKey } from '../../../../pod-plane/wireguard/make-wireguard-key.ts';
@@ -151,6 +152,32 @@ describe('the part of a node', () => {
     take();
     fence.isHeld = false;
     assert.deepEqual(await look(), ['driver closed', 'routes 10.2.0.0/16 via 10.0.0.2']);
+  });
+
+  it('is to give the Lease back only without a tunnel, when other nodes are labelled as gateways', async () => {
+    fence.isHeld = true;
+    cluster.put(LEASES, lease('one/x'));
+    const controller = await started();
+    let given: () => void = () => undefined;
+    const run = (signal: AbortSignal) => new Promise<void>((resolve) => {
+      signal.addEventListener('abort', () => {
+        told.push(`gives the Lease back, gateway: ${controller.isActive}`);
+        fence.isHeld = false;
+        given = resolve;
+      });
+    });
+    void campaign({ run }, controller, stop.signal);
+    await cluster.settled();
+    take();
+    cluster.put(NODES, node('other', ['10.0.0.2'], { 'isthmus.dev/gateway': 'true' }, ['10.1.2.0/24']));
+    await cluster.settled();
+    take();
+    assert.deepEqual(await look(), ['driver closed', 'gives the Lease back, gateway: false']);
+    fence.isHeld = true; // as long as it is not given back
+    assert.deepEqual(await look(), []);
+    fence.isHeld = false;
+    given();
+    await cluster.settled();
   });
 
   it('is to begin again when its driver has ended by itself', async () => {
