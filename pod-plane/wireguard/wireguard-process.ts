@@ -95,7 +95,10 @@ export class WireguardProcess {
         this.#onAnswer = undefined;
         outcome();
       };
-      const timer = setTimeout(() => finish(() => reject(new Error('WireGuard does not answer'))), ANSWER_MS);
+      const timer = setTimeout(() => {
+        this.#child.kill('SIGKILL'); // a late answer would be taken for that of the next operation
+        finish(() => reject(new Error('WireGuard does not answer')));
+      }, ANSWER_MS);
       this.#onAnswer = (text) =>
         finish(() => (text === '' ? reject(new Error(`WireGuard has ended: ${this.#said.trim()}`)) : resolve(text)));
       this.#answer = '';
