@@ -29,6 +29,12 @@ interface SecretKeyRef {
   readonly key: string;
 }
 
+/**
+ * Pause in ms before another look at a Secret that is not renewed, or may not be read: peering changes both while the
+ * session goes on. The shortest token, of 600 s, is due 400 s after it was issued.
+ */
+const LOOK_AGAIN_MS = 300_000;
+
 /** Starts the controller; it runs until `signal` is aborted. */
 export function startCredentials(options: CredentialOptions, signal: AbortSignal): void {
   const { targets, logger } = options;
@@ -40,13 +46,14 @@ export function startCredentials(options: CredentialOptions, signal: AbortSignal
 
 async function renew(options: CredentialOptions, targetKey: string, signal: AbortSignal): Promise<ReconcileResult> {
   const secretRef = secretRefOf(options, targetKey);
-  const secret = secretRef && (await readOwn(options.source, secretRef, signal));
-  if (secretRef === undefined || secret === undefined) return DONE;
+  if (secretRef === undefined) return DONE;
+  const secret = await readOwn(options.source, secretRef, signal);
+  if (secret === undefined) return { kind: 'requeue-after', ms: LOOK_AGAIN_MS };
   const renewal = planRenewal(secret, secretRef.key, options.now());
   if (renewal.kind === 'later') return { kind: 'requeue-after', ms: renewal.ms };
   if (renewal.kind === 'none') {
     options.logger.debug({ target: targetKey, why: renewal.why }, 'a token is not renewed');
-    return DONE;
+    return { kind: 'requeue-after', ms: LOOK_AGAIN_MS };
   }
   await write({ ...options, secretRef, secret, renewal, targetKey }, signal);
   return { kind: 'requeue-after', ms: 0 }; // when the new one is due

@@ -128,6 +128,30 @@ describe('the token of a target', () => {
     });
   }
 
+  const later: Record<string, (source: MemoryCluster) => () => void> = {
+    'that peering writes into a Secret of somebody else, whose session goes on': (source) => {
+      const secret = source.find(SECRETS, 'eu-kubeconfig', 'isthmus-system')!;
+      source.put(SECRETS, { ...secret, metadata: { ...secret.metadata, annotations: {} } });
+      return () => source.put(SECRETS, secret);
+    },
+    'in a Secret that we may read only later': (source) => {
+      const { before } = source;
+      source.before = () => new ApiError(403, 'Forbidden', 'no');
+      return () => (source.before = before);
+    },
+  };
+  for (const [what, change] of Object.entries(later)) it(`${what} is renewed when it is looked at again`, async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    let peered: () => void = () => undefined;
+    const { source, token: before } = await looked(t, {}, (inSource) => (peered = change(inSource)));
+    assert.equal(before, OLD);
+    peered();
+    const settled = untilQuiet([source]);
+    t.mock.timers.tick(300_000);
+    await settled;
+    assert.equal(storedToken(source, 'isthmus-system'), 'token of isthmus-system/eu-0123abcd');
+  });
+
   it('is not written over a Secret that was changed meanwhile', async (t) => {
     const { source } = await looked(t, {}, (inSource, target) => {
       target.before = () => {
