@@ -32,6 +32,8 @@ export interface ConnectEndpointOptions {
 const TRAFFIC_CLASS_HEADER = 'isthmus-lane';
 const HEADER_MS = 5_000;
 const MAX_HEADER_BYTES = 8_192;
+/** How long a refused client has to read the reason, in ms. */
+const REFUSAL_MS = 1_000;
 
 /** A running endpoint. */
 export class ConnectEndpoint {
@@ -126,4 +128,6 @@ function refuse(socket: Socket, status: number, message: string): void {
     'content-type: text/plain; charset=utf-8', `content-length: ${Buffer.byteLength(body)}`, 'connection: close',
   ];
   socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`);
+  socket.resume(); // its end comes after what it has sent
+  setTimeout(() => socket.destroy(), REFUSAL_MS).unref();
 }

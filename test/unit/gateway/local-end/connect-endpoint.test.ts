@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request } from 'node:http';
-import type { Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import type { StreamDriver, StreamRecord } from '../../../../gateway/protocol/cable-driver.ts';
 import { startConnectEndpoint, type ConnectEndpoint } from '../../../../gateway/local-end/connect-endpoint.ts';
@@ -79,6 +79,19 @@ describe('the CONNECT endpoint', () => {
     assert.equal(status, 503);
     assert.match(reason, /passive/);
     socket.destroy();
+  });
+
+  it('lets go of whoever it refuses, also of one that has sent more or that stays', async () => {
+    const clients = [1, 2].map(() => connect({ host: '127.0.0.1', port: endpoint.port, allowHalfOpen: true }));
+    for (const client of clients) {
+      client.on('error', () => undefined);
+      client.write('CONNECT gone:443 HTTP/1.1\r\nHost: x\r\n\r\n');
+      await once(client, 'data');
+      client.resume();
+    }
+    clients[0]?.end('more');
+    await until(() => endpoint.open === 0, 'the end of both');
+    for (const client of clients) client.destroy();
   });
 
   it('serves nothing but CONNECT', async () => {
