@@ -22,11 +22,21 @@ export interface BrokerRequest {
   readonly body?: object;
 }
 
+/** The broker's refusal, with the HTTP status of its answer. */
+export class BrokerRefusal extends AppError {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super('BrokerRefused', `The broker refuses (${status}): ${message}.`);
+    this.status = status;
+  }
+}
+
 const TIMEOUT_MS = 10_000;
 
 /**
  * Sends it and returns the response body.
- * @throws AppError `BrokerRefused` with the broker's message, `BrokerUnreachable` without a response.
+ * @throws BrokerRefusal with the broker's message, AppError `BrokerUnreachable` without a response.
  */
 export async function askBroker<T>(access: BrokerAccess, request: BrokerRequest, signal: AbortSignal): Promise<T> {
   return within(TIMEOUT_MS, signal, async (either) => (await json(await openBroker(access, request, either))) as T);
@@ -50,9 +60,7 @@ export function openBroker(
     request.once('response', (response) => {
       const status = response.statusCode ?? 0;
       if (status < 300) return resolve(response);
-      void refusalOf(response).then(
-        (message) => reject(new AppError('BrokerRefused', `The broker refuses (${status}): ${message}.`)),
-      );
+      void refusalOf(response).then((message) => reject(new BrokerRefusal(status, message)));
     });
     request.on('error', unreachable); // an error after the response is also reported by its body
     request.end(body === undefined ? undefined : JSON.stringify(body));

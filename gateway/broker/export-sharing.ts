@@ -1,5 +1,6 @@
 // Syncs a member's exports: its own to the broker, those of others into its install namespace. Failures are retried
-// with the next stream, which begins with all exports; until then the copies stay.
+// with the next stream, which begins with all exports; until then the copies stay. An export that the broker refuses
+// holds up no other.
 import type { Logger } from 'pino';
 import { BROKER_COPY_LABEL, TRUE } from '../../api/objects/keys.ts';
 import { EXPORTED_SERVICES, OWN_EXPORT_LABEL, type ExportedService } from '../../api/kinds/service-discovery.ts';
@@ -7,7 +8,7 @@ import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
 import { planCopy, type BrokerUpdate } from './broker-protocol.ts';
-import { askBroker, type BrokerAccess } from './broker-request.ts';
+import { askBroker, BrokerRefusal, type BrokerAccess } from './broker-request.ts';
 import { applyUpdate, planSharing, newlyShared, type ExportChange } from './export-protocol.ts';
 
 /** Dependencies. */
@@ -15,9 +16,25 @@ export interface ExportSharingOptions {
   readonly client: ClusterClient;
   readonly namespace: string;
   readonly logger: Logger;
+  /** Another way to the broker; for tests. */
+  readonly ask?: typeof askBroker;
+}
+
+/** A change that the broker has refused. */
+interface RefusedChange {
+  /** The export as it was; undefined when it was to be withdrawn. */
+  readonly object: ExportedService | undefined;
+  /** When it is tried again unless it changes, in ms of a monotonic clock. */
+  readonly untilMs: number;
 }
 
 const FIELD_MANAGER = 'isthmus-gateway';
+/** Pause in ms before a change that the broker has refused is tried again: there may be room for it by then. */
+const REFUSED_MS = 60_000;
+/** Statuses of an answer that is about one export: it is invalid, one too many, or too large. */
+const ABOUT_ONE: readonly number[] = [400, 403, 413];
+/** How many names a line of the log tells. */
+const MOST_NAMES = 10;
 
 /** Exports of one member. */
 export class ExportSharing {
@@ -25,6 +42,8 @@ export class ExportSharing {
   readonly #own: Informer<ExportedService, ExportedService>;
   #atBroker: ReadonlyMap<string, ExportedService> | undefined;
   #isDirty = false;
+  /** By `namespace/name` of the Service. */
+  #refused: ReadonlyMap<string, RefusedChange> = new Map();
 
   constructor(options: ExportSharingOptions) {
     const { client, namespace, logger } = options;
@@ -58,17 +77,20 @@ export class ExportSharing {
     this.#atBroker = undefined;
   }
 
-  /** Sends changes to the broker and records success on each own export. Throws what the requests throw. */
+  /**
+   * Sends changes to the broker and records success on each own export. Throws what the requests throw, except refusals
+   * of single exports.
+   */
   async share(access: BrokerAccess, clusterId: string, signal: AbortSignal): Promise<void> {
     const known = this.#atBroker;
-    if (known === undefined || !this.#isDirty || !this.#own.hasSynced) return;
+    if (known === undefined || !this.#isDue || !this.#own.hasSynced) return;
     this.#isDirty = false;
     try {
       const own = new Map([...this.#own.records()].filter(({ spec }) => spec.clusterID === clusterId).map(
         (one) => [one.metadata.name ?? '', one],
       ));
       const mine = new Map([...known].filter(([, { spec }]) => spec.clusterID === clusterId));
-      for (const change of planSharing(own, mine)) await this.#tell(access, clusterId, change, signal);
+      await this.#tellAll(planSharing(own, mine), (change) => this.#tell(access, clusterId, change, signal));
       for (const { metadata: { name = '', generation } } of newlyShared(own, mine)) {
         await this.#note(name, generation, signal);
       }
@@ -78,11 +100,42 @@ export class ExportSharing {
     }
   }
 
+  get #isDue(): boolean {
+    return this.#isDirty || [...this.#refused.values()].some(({ untilMs }) => performance.now() >= untilMs);
+  }
+
+  /** Tells each change by itself. One that was refused waits until it is due, or differs. */
+  async #tellAll(changes: readonly ExportChange[], tell: (change: ExportChange) => Promise<void>): Promise<void> {
+    const before = this.#refused;
+    const refused = new Map<string, RefusedChange>();
+    const news = new Map<string, string>();
+    this.#refused = refused;
+    for (const change of changes) {
+      if (this.#atBroker === undefined) break; // the stream has ended: perhaps all of them are refused
+      const { key, object } = namedIn(change);
+      const known = before.get(key);
+      if (known !== undefined && known.object === object && performance.now() < known.untilMs) {
+        refused.set(key, known);
+        continue;
+      }
+      await tell(change).catch((error: unknown) => {
+        if (!(error instanceof BrokerRefusal) || !ABOUT_ONE.includes(error.status)) throw error;
+        refused.set(key, { object, untilMs: performance.now() + REFUSED_MS });
+        news.set(key, error.message);
+      });
+    }
+    if (news.size > 0) this.#options.logger.warn(
+      { exports: [...news.keys()].slice(0, MOST_NAMES), count: news.size, error: [...news.values()][0] },
+      'the broker has refused exports; the others are not affected',
+    );
+  }
+
   async #tell(access: BrokerAccess, clusterId: string, change: ExportChange, signal: AbortSignal): Promise<void> {
     const { namespace, name } = change.kind === 'tell' ? change.object.spec : change;
     const path = `/v1/clusters/${clusterId}/exports/${namespace}/${name}`;
-    if (change.kind === 'withdraw') return void (await askBroker(access, { method: 'DELETE', path }, signal));
-    await askBroker(access, { method: 'PUT', path, body: { spec: change.object.spec } }, signal);
+    const { ask = askBroker } = this.#options;
+    if (change.kind === 'withdraw') return void (await ask(access, { method: 'DELETE', path }, signal));
+    await ask(access, { method: 'PUT', path, body: { spec: change.object.spec } }, signal);
   }
 
   async #note(name: string, sharedGeneration: number | undefined, signal: AbortSignal): Promise<void> {
@@ -114,4 +167,10 @@ export class ExportSharing {
     await this.#options.client.delete(EXPORTED_SERVICES, { namespace: this.#options.namespace, name }, {}, signal)
       .catch(unless(isNotFound));
   }
+}
+
+function namedIn(change: ExportChange): { readonly key: string; readonly object: ExportedService | undefined } {
+  const object = change.kind === 'tell' ? change.object : undefined;
+  const { namespace, name } = change.kind === 'tell' ? change.object.spec : change;
+  return { key: `${namespace}/${name}`, object };
 }

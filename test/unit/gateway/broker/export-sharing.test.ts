@@ -1,0 +1,89 @@
+// What a member tells the broker of its exports, with a broker of the test's own: one that is refused holds up no
+// other.
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, it, mock } from 'node:test';
+import { pino } from 'pino';
+import { EXPORTED_SERVICES, OWN_EXPORT_LABEL, type ExportedService } from '../../../../api/kinds/service-discovery.ts';
+import { BrokerRefusal, type BrokerRequest } from '../../../../gateway/broker/broker-request.ts';
+import { ExportSharing } from '../../../../gateway/broker/export-sharing.ts';
+import { exportOf } from '../../../support/exported-services.ts';
+import { HeldCluster } from '../../../support/held-cluster.ts';
+
+const ACCESS = { brokerUrl: 'https://broker.test', authority: '' };
+const own = (name: string, spec: Partial<ExportedService['spec']> = {}): ExportedService => {
+  const made = exportOf('eu', { name, ...spec });
+  return { ...made, metadata: { ...made.metadata, generation: 1, labels: { [OWN_EXPORT_LABEL]: 'true' } } };
+};
+
+describe('exports of a member', () => {
+  let stop: AbortController;
+  const refusals = new Map<string, number>();
+  let cluster: HeldCluster;
+  let sharing: ExportSharing;
+  let asked: string[] = [];
+  let lines: string[] = [];
+  let now = 0;
+
+  beforeEach(async () => {
+    mock.method(performance, 'now', () => now);
+    [stop, cluster, asked, lines, now] = [new AbortController(), new HeldCluster(), [], [], 1_000];
+    refusals.clear();
+    const ask = async <T>(_access: object, { method, path }: BrokerRequest): Promise<T> => {
+      const name = path.split('/').at(-1) ?? '';
+      asked.push(`${method} ${name}`);
+      const status = refusals.get(name);
+      if (status !== undefined) throw new BrokerRefusal(status, 'no');
+      return {} as T;
+    };
+    const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) });
+    sharing = new ExportSharing({ client: cluster.client, namespace: 'isthmus-system', logger, ask });
+    for (const name of ['a', 'b', 'c']) cluster.put(EXPORTED_SERVICES, own(name));
+    void sharing.run(stop.signal);
+    await cluster.settled();
+    await sharing.receive('eu', { changedExports: [exportOf('eu', { name: 'gone' })] }, stop.signal);
+  });
+  afterEach(() => {
+    stop.abort();
+    mock.restoreAll();
+  });
+
+  async function told(): Promise<readonly string[]> {
+    await cluster.settled();
+    await sharing.share(ACCESS, 'eu', stop.signal);
+    return asked.splice(0);
+  }
+
+  for (const status of [400, 403, 413]) {
+    it(`are told and withdrawn although one is refused (${status}), which is said once`, async () => {
+      refusals.set('a', status);
+      assert.deepEqual(await told(), ['PUT a', 'PUT b', 'PUT c', 'DELETE gone']);
+      assert.equal(lines.length, 1);
+      assert.match(lines[0] ?? '', /"exports":\["shop\/a"\],"count":1/);
+      assert.deepEqual(await told(), [], 'nothing has changed');
+    });
+  }
+
+  it('that were refused are told again when they change, and after a minute', async () => {
+    refusals.set('a', 403);
+    await told();
+    await sharing.receive(
+      'eu', { changedExports: ['b', 'c'].map((name) => own(name)), goneExports: ['eu.shop.gone'] }, stop.signal,
+    );
+    assert.deepEqual(await told(), [], 'news of others are no reason');
+    cluster.put(EXPORTED_SERVICES, own('a', { slices: [] }));
+    assert.deepEqual(await told(), ['PUT a']);
+    now += 60_000;
+    refusals.clear();
+    assert.deepEqual(await told(), ['PUT a']);
+    now += 60_000;
+    assert.deepEqual(await told(), [], 'it was taken');
+  });
+
+  it('are all told again at once when the broker itself fails', async () => {
+    refusals.set('a', 503);
+    await assert.rejects(told(), /refuses \(503\)/);
+    refusals.clear();
+    asked = [];
+    assert.deepEqual(await told(), ['PUT a', 'PUT b', 'PUT c', 'DELETE gone']);
+  });
+});
