@@ -7,6 +7,7 @@ import {
   SERVICE_DISCOVERY_MANAGER, SERVICE_NAME_LABEL, type EndpointSlice, type ExportedService, type ExportedSlice,
   type IpFamily, type ServiceImport,
 } from '../../api/kinds/service-discovery.ts';
+import { acceptedAnnotations, acceptedLabels } from '../../model/naming/label-syntax.ts';
 import { joinName, MAX_LABEL_LENGTH } from '../../model/naming/names.ts';
 import type { MergedExports } from './merge-exports.ts';
 import type { Preference } from './preference.ts';
@@ -79,7 +80,10 @@ function toServiceImport({ merged, ips }: ImportView, slices: readonly EndpointS
   const ipFamilies = isOne ? ips.map(familyOf) : familiesOf(slices);
   return {
     apiVersion: 'multicluster.x-k8s.io/v1beta1', kind: 'ServiceImport',
-    metadata: { namespace, name, labels: { ...labels, ...ownLabels(name) }, annotations },
+    metadata: {
+      namespace, name, labels: { ...acceptedLabels(labels), ...ownLabels(name) },
+      annotations: acceptedAnnotations(annotations),
+    },
     spec: { ...settings, ...(isOne && ips.length > 0 && { ips }), ...(ipFamilies.length > 0 && { ipFamilies }) },
   };
 }

@@ -2,6 +2,7 @@
 // not meant for a target, identify a single machine, or be one that the source's API server rejects.
 import type { StringMap } from '../../api/objects/core.ts';
 import { ADMIRALTY_PREFIX } from '../../api/objects/keys.ts';
+import { isLabel } from '../../model/naming/label-syntax.ts';
 import { compileLabelPattern } from '../../model/objects/label-pattern.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
 
@@ -38,9 +39,6 @@ const OTHER_RESERVED: ReadonlySet<string> = new Set(['type', '__proto__']);
 /** Maximum number of labels, more than any node has. */
 const MOST = 128;
 
-const NAME = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
-const DOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
-
 /** The labels to show, of all that the target reports for its nodes. */
 export function shownLabels(
   target: TargetRef, said: StringMap, { excluded = '', labels: administrators = {} }: LabelSettings,
@@ -64,14 +62,6 @@ function isReserved(key: string): boolean {
   return IDENTITIES.has(key) || OTHER_RESERVED.has(key) || (
     key.includes('/') && RESERVED_DOMAINS.some((reserved) => domain === reserved || domain.endsWith(`.${reserved}`))
   );
-}
-
-/** Whether an API server accepts it: one invalid label would block the update of the whole Node. */
-function isLabel(key: string, value: string): boolean {
-  const [name = '', domain, ...more] = key.split('/').toReversed();
-  const isKey = NAME.test(name) && more.length === 0
-    && (domain === undefined || (domain.length <= 253 && DOMAIN.test(domain)));
-  return isKey && (value === '' || NAME.test(value));
 }
 
 function ownValue(labels: StringMap, key: string): string | undefined {

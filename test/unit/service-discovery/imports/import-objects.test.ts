@@ -57,6 +57,19 @@ describe('a ServiceImport', () => {
     assert.equal(serviceImport.metadata.annotations?.['a'], 'b');
     assert.ok(isImported(serviceImport));
   });
+
+  it('leaves out labels and annotations that an API server refuses, with the whole object', () => {
+    const labels =
+      { tier: 'front', team: 'has space', 'a/b/c': 'x', long: 'x'.repeat(64), 'Bad.Domain/x': 'y', ok: '' };
+    const annotations = { 'Example.com/doc': 'any text', 'no key': 'x', '/x': 'y' };
+    const { metadata } = objectsOf([exportOf('us', { labels, annotations })]).serviceImport;
+    assert.deepEqual(Object.keys(metadata.labels ?? {}).toSorted(), [
+      'endpointslice.kubernetes.io/managed-by', 'multicluster.kubernetes.io/service-name', 'ok', 'tier',
+    ]);
+    assert.deepEqual(metadata.annotations, { 'Example.com/doc': 'any text' });
+    const large = { a: 'x'.repeat(200_000), b: 'x'.repeat(100_000) };
+    assert.deepEqual(objectsOf([exportOf('us', { annotations: large })]).serviceImport.metadata.annotations, {});
+  });
 });
 
 describe('the Service of an import', () => {
