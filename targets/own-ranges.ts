@@ -1,6 +1,6 @@
 // Address ranges of the source cluster itself, as far as they can be discovered: tenants' targets may not lie in them,
 // and no target may claim them for its pods. Refreshed at intervals; sources that are forbidden or not served add
-// nothing.
+// nothing. What was found stays while its source cannot be read: an address must not become free because of an outage.
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import type { Logger } from 'pino';
@@ -9,6 +9,7 @@ import { NODES, SERVICE_CIDRS } from '../api/resource-types.ts';
 import { ENDPOINT_SLICES } from '../api/kinds/service-discovery.ts';
 import { parseRange, RangeSet, type IpRange } from '../model/network/ip-range.ts';
 import { messageOf } from '../process/errors.ts';
+import { isForbidden, isNotFound } from '../kubernetes/flow/api-error.ts';
 import { delay } from '../kubernetes/flow/backoff.ts';
 import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
 import { FieldReader } from '../kubernetes/json/json-fields.ts';
@@ -29,6 +30,8 @@ export interface OwnRangesOptions {
 
 /** Refresh interval in ms: ranges of new nodes are usually next to the others. */
 const INTERVAL_MS = 900_000;
+/** The same in ms while a source cannot be read that might be. */
+const RETRY_MS = 30_000;
 /** The Service `kubernetes` in namespace default, whose slice of the same name holds the API servers. */
 const API_SERVER = { namespace: 'default', name: 'kubernetes' };
 const PAGE_SIZE = 200;
@@ -45,6 +48,9 @@ export class OwnRanges {
   #resolveKnown: () => void = () => undefined;
   #ranges: readonly IpRange[];
   #set: RangeSet;
+  /** What each source has said last, in the order of {@link run}. */
+  readonly #said: (readonly string[] | undefined)[] = [];
+  #isIncomplete = false;
 
   constructor(options: OwnRangesOptions) {
     this.#options = options;
@@ -73,12 +79,12 @@ export class OwnRanges {
   /** Refreshes until `signal` is aborted. Never throws. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const found = await Promise.all(
-        [this.#apiServer(), ...(this.#options.mayRead ? this.#reads(signal) : [])].map((one) => this.#orNothing(one)),
-      );
+      this.#isIncomplete = false;
+      const asked = [this.#apiServer(), ...(this.#options.mayRead ? this.#reads(signal) : [])];
+      const found = await Promise.all(asked.map((one, source) => this.#orBefore(one, source)));
       if (!signal.aborted) this.#take(found.flat());
       this.#resolveKnown();
-      await delay(INTERVAL_MS, signal);
+      await delay(this.#isIncomplete ? RETRY_MS : INTERVAL_MS, signal);
     }
     this.#resolveKnown();
   }
@@ -125,11 +131,14 @@ export class OwnRanges {
     return found;
   }
 
-  async #orNothing(found: Promise<readonly string[]>): Promise<readonly string[]> {
-    return found.catch((error: unknown) => {
+  async #orBefore(found: Promise<readonly string[]>, source: number): Promise<readonly string[]> {
+    try {
+      return (this.#said[source] = await found);
+    } catch (error) {
       this.#options.logger.debug({ error: messageOf(error) }, 'some of the ranges of this cluster cannot be read');
-      return [];
-    });
+      if (!isForbidden(error) && !isNotFound(error)) this.#isIncomplete = true;
+      return this.#said[source] ?? [];
+    }
   }
 }
 

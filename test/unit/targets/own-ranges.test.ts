@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Node } from '../../../api/objects/core.ts';
+import { ApiError } from '../../../kubernetes/flow/api-error.ts';
 import { parseRange } from '../../../model/network/ip-range.ts';
 import { OwnRanges, type OwnRangesOptions } from '../../../targets/own-ranges.ts';
 import { SILENT } from '../../support/scripted-api-server.ts';
@@ -50,8 +51,8 @@ function aSource(t: TestContext, served: Served, more: Partial<OwnRangesOptions>
     await ranges.known;
     for (let turn = 0; turn < 5; turn += 1) await nextTurn();
   };
-  const again = async () => {
-    t.mock.timers.tick(900_000);
+  const again = async (afterMs = 900_000) => {
+    t.mock.timers.tick(afterMs);
     await settled();
   };
   return { ranges, texts: () => ranges.ranges.map(({ text }) => text), settled, again, told: () => told };
@@ -86,7 +87,31 @@ describe('the ranges of a source', () => {
       assert.ok(texts().length >= 4, texts().join());
       assert.ok(texts().includes('10.9.0.1/32'));
     });
+    it(`stay as they were while ${failing} cannot be read any more, and are read again soon`, async (t) => {
+      const served: Served = { ...ALL };
+      const { texts, settled, again, told } = aSource(t, served);
+      await settled();
+      const before = texts();
+      served[failing] = new Error('the server is overloaded');
+      await again();
+      assert.deepEqual([texts(), told()], [before, 1]);
+      served[failing] = [];
+      await again(30_000);
+      assert.ok(texts().length < before.length, texts().join());
+    });
   }
+  it('that could not be read at first are read soon, and those that are forbidden are not', async (t) => {
+    const served: Served = { ...ALL, nodes: new Error('the server is starting') };
+    const { texts, settled, again } = aSource(t, served);
+    await settled();
+    served.nodes = NODES;
+    served.services = new ApiError(403, 'Forbidden', 'no');
+    await again(30_000);
+    assert.ok(texts().includes('10.0.0.5/32'), texts().join());
+    served.services = [];
+    await again(30_000);
+    assert.ok(texts().includes('10.96.0.0/12'), 'it is not asked every half a minute');
+  });
   it('begin with what the administrator configured, before anything is known', async (t) => {
     const configured = [parseRange('172.16.0.0/12')].flatMap((range) => range ?? []);
     const { ranges, texts, settled } = aSource(t, ALL, { configured });
