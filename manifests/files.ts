@@ -1,6 +1,7 @@
 // The manifests as files of the checkout, for people and tools that do not run `isthmus install`.
 import { stringify } from 'yaml';
 import type { KubernetesObject } from '../api/objects/core.ts';
+import { FOR_KUBECTL } from '../model/objects/yaml-limits.ts';
 import { chartTemplates } from './chart.ts';
 import { customResourceDefinitions, type CustomResourceDefinition } from './objects/crds.ts';
 import { kustomizeFiles } from './kustomize.ts';
@@ -18,7 +19,7 @@ const HEADER = '# Printed by `npm run manifests`; change the TypeScript files in
 
 /** Objects as one YAML stream. */
 export function toYaml(objects: readonly KubernetesObject[]): string {
-  return objects.map((object) => stringify(object, { lineWidth: 0, aliasDuplicateObjects: false })).join('---\n');
+  return objects.map((object) => stringify(object, FOR_KUBECTL)).join('---\n');
 }
 
 function fileOf({ spec }: CustomResourceDefinition): string {

@@ -1,7 +1,6 @@
 // `isthmus export argocd|flux|kueue`: the targets as these tools want them, as YAML for `kubectl apply`. It only reads,
 // no Secret either: credentials are referred to by name.
 import { Command } from 'commander';
-import { stringify } from 'yaml';
 import type { ClusterTarget } from '../../api/kinds/cluster-target.ts';
 import { CLUSTER_TARGETS, TARGET_DISCOVERIES } from '../../api/resource-types.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
@@ -12,6 +11,7 @@ import {
 } from '../clusters/cluster-flags.ts';
 import { noSuchTarget } from '../clusters/known-target.ts';
 import { requireLabel } from '../output/object-names.ts';
+import { structured } from '../output/structured.ts';
 import { toApplicationSet, type ApplicationSetRequest } from './application-set.ts';
 import type { Exported, ExportedTargets } from './exported.ts';
 import { toKustomizations, type KustomizationRequest, type SourceRef } from './kustomizations.ts';
@@ -142,7 +142,6 @@ function print({ objects, leftOut, notes, problem }: Exported): void {
   if (objects.length === 0) {
     throw new AppError('NotFound', ['There is no target to export.', ...reasons].join('\n'));
   }
-  console.log(objects.map((object) => stringify(object, { lineWidth: 0, aliasDuplicateObjects: false }).trimEnd())
-    .join('\n---\n'));
+  console.log(objects.map((object) => structured(object, 'yaml')).join('\n---\n'));
   for (const line of [...reasons, ...notes]) console.error(line);
 }

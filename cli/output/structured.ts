@@ -1,8 +1,9 @@
 // Values for programs: `-o json` and `-o yaml`. Pure.
 import { stringify } from 'yaml';
+import { FOR_KUBECTL } from '../../model/objects/yaml-limits.ts';
 
 /** A value as JSON or YAML; undefined for the formats of people. */
 export function structured(value: unknown, output: string | undefined): string | undefined {
   if (output === 'json') return JSON.stringify(value, undefined, 2);
-  return output === 'yaml' ? stringify(value, { lineWidth: 0, aliasDuplicateObjects: false }).trimEnd() : undefined;
+  return output === 'yaml' ? stringify(value, FOR_KUBECTL).trimEnd() : undefined;
 }

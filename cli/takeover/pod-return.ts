@@ -12,6 +12,7 @@ import { ADMIRALTY_API_VERSION } from '../../api/objects/group-version.ts';
 import { POD_CHAPERONS, PODS } from '../../api/resource-types.ts';
 import { restoreSourcePod } from '../../model/proxy/admission-record.ts';
 import { joinName, MAX_LABEL_LENGTH } from '../../model/naming/names.ts';
+import { FOR_KUBECTL } from '../../model/objects/yaml-limits.ts';
 import type { Command, Plan } from '../../model/objects/plan.ts';
 import { controllerOf } from '../../model/pod/pod.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
@@ -115,7 +116,7 @@ function planManifest(proxy: Pod, isWrittenBefore: boolean): Plan {
     kind: 'patch', type: PODS, at: { namespace, name }, patchType: 'merge',
     patch: {
       metadata:
-        { uid, annotations: { [SOURCE_MANIFEST_ANNOTATION]: stringify(source, { aliasDuplicateObjects: false }) } },
+        { uid, annotations: { [SOURCE_MANIFEST_ANNOTATION]: stringify(source, FOR_KUBECTL) } },
     },
   }];
 }

@@ -1,6 +1,9 @@
-// Limits for YAML that somebody else wrote: the parser recurses, so that deep nesting would crash the process, and it
-// takes quadratic time for keys and anchors. Measured with the parser's first stage, which takes linear time.
-import { Lexer, Parser } from 'yaml';
+// YAML that is not ours alone: its scalars, and limits for what somebody else wrote. The parser recurses, so that deep
+// nesting would crash the process, and it takes quadratic time for keys and anchors. Measured with the parser's first
+// stage, which takes linear time.
+import {
+  Lexer, Parser, type CreateNodeOptions, type ScalarTag, type SchemaOptions, type Tags, type ToStringOptions,
+} from 'yaml';
 
 /** How much YAML is read. */
 export interface YamlLimits {
@@ -20,3 +23,24 @@ export function exceedsYamlLimits(content: string, { depth, lexemes }: YamlLimit
   }
   return false;
 }
+
+const OCTAL: ScalarTag = {
+  tag: 'tag:yaml.org,2002:int', default: true, test: /^[-+]?0[0-7]+$/, resolve: (text) => Number.parseInt(text, 8),
+};
+const TRUE: ScalarTag =
+  { tag: 'tag:yaml.org,2002:bool', default: true, test: /^(?:y|Y|yes|Yes|YES|on|On|ON)$/, resolve: () => true };
+const FALSE: ScalarTag =
+  { tag: 'tag:yaml.org,2002:bool', default: true, test: /^(?:n|N|no|No|NO|off|Off|OFF)$/, resolve: () => false };
+
+/**
+ * Options for reading what people write for kubectl, with merge keys: as other programs in Go (sigs.k8s.io/yaml) it
+ * takes plain scalars for those of YAML 1.1, where `0400` is octal and `yes` is true. By itself the parser follows YAML
+ * 1.2, to which they are 400 and a text.
+ */
+export const AS_KUBECTL_READS: SchemaOptions = {
+  merge: true, customTags: (tags: Tags): Tags => [OCTAL, TRUE, FALSE, ...tags],
+};
+
+/** Options for writing what kubectl, or anything else in Go, is to read: texts such as `yes` and `1_000` are quoted. */
+export const FOR_KUBECTL: CreateNodeOptions & SchemaOptions & ToStringOptions =
+  { lineWidth: 0, aliasDuplicateObjects: false, compat: 'yaml-1.1' };

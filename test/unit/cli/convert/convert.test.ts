@@ -52,6 +52,14 @@ describe('isthmus convert', () => {
     const list = JSON.parse(stdout) as { readonly kind: string; readonly items: readonly unknown[] };
     assert.deepEqual([list.kind, list.items.length], ['List', 2]);
   });
+  it('keeps what kubectl reads as octal, as true and as a text', async () => {
+    const volumes = 'volumes: [{name: keys, secret: {secretName: keys, defaultMode: 0400}}]';
+    const container = '{name: a, image: b, tty: yes, env: [{name: DEBUG, value: "yes"}, {name: SIZE, value: "1_000"}]}';
+    const pod = `apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {${volumes}, containers: [${container}]}\n`;
+    await writeFile(join(dir, 'scalars'), pod);
+    const { stdout } = await convert('-f', join(dir, 'scalars'));
+    assert.match(stdout, /defaultMode: 256\n[^]*tty: true\n[^]*value: "yes"\n[^]*value: "1_000"\n/);
+  });
   it('stops reading a device that has no end', async () => {
     const { stderr, code } = await convert('-f', '/dev/zero');
     assert.equal(code, 1);

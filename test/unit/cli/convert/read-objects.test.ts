@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { stringify } from 'yaml';
 import { readObjects } from '../../../../cli/convert/read-objects.ts';
+import { FOR_KUBECTL } from '../../../../model/objects/yaml-limits.ts';
 import { codePoint } from '../../../support/code-points.ts';
 
 const OBJECT = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n';
@@ -91,7 +92,7 @@ describe('reading manifests', () => {
     const value = fc.jsonValue({ maxDepth: 3 }).map((any) => JSON.parse(JSON.stringify(any)) as unknown); // no -0
     fc.assert(fc.property(value, (data) => {
       const fields = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' }, data };
-      assert.deepEqual(objectsIn(stringify(fields))[0]?.fields, fields);
+      assert.deepEqual(objectsIn(stringify(fields, FOR_KUBECTL))[0]?.fields, fields);
     }));
   });
   it('answers any text with objects or a problem', () => {
