@@ -68,6 +68,23 @@ export function failOnLostOutput(): void {
   globalThis.console = new Console({ stdout, stderr, ignoreErrors: false });
 }
 
+/**
+ * Texts from clusters must not steer the terminal that shows them: where `console` prints a control character, it
+ * prints its escape sequence in JSON instead.
+ */
+export function escapeControlCharacters(): void {
+  const { log, error } = console;
+  const plainly = (print: (text: string) => void) => (text: unknown = '') => print(plain(String(text)));
+  Object.assign(console, { log: plainly(log), error: plainly(error) });
+}
+
+/** Tabs and ends of lines stay. */
+function plain(text: string): string {
+  return text.replaceAll(
+    /(?![\t\n]|\r\n)\p{Cc}/gu, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
 function isBrokenPipe(error: unknown): boolean {
   return error === 'SIGPIPE' || (error instanceof Error && 'code' in error && error.code === 'EPIPE');
 }

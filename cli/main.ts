@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // The command `isthmus`: the command tree with what only this folder can put into it, run on the words of the process.
-import { failOnLostOutput, runCommandLine } from './command-line.ts';
+import { escapeControlCharacters, failOnLostOutput, runCommandLine } from './command-line.ts';
 import { wordsToComplete } from './completion.ts';
 import { program, type LazyCommands } from './program.ts';
 
@@ -16,5 +16,6 @@ const ABOVE: LazyCommands = {
 };
 
 failOnLostOutput();
+escapeControlCharacters();
 const words = wordsToComplete(process.argv)?.slice(0, -1) ?? process.argv.slice(2);
 await runCommandLine(await program(ABOVE, words), process.argv);

@@ -38,6 +38,22 @@ describe('output that cannot be written', () => {
   });
 });
 
+describe('texts from clusters', () => {
+  it('do not steer the terminal', async () => {
+    const { target, ...served } = servedTarget('us', '');
+    const message = 'broken\u001b]0;owned\u0007\r\u009b2J';
+    const conditions = [{ type: 'Ready', status: 'False', reason: 'Refused', message }] as const;
+    const broken = { ...served, target: { ...target, status: { conditions } } };
+    const server = await AnsweringApiServer.start(servedSource([broken]));
+    servers.push(server);
+    const kubeconfig = await server.kubeconfig();
+    const { stdout } = await isthmus('get', 'targets', '-o', 'wide', '--kubeconfig', kubeconfig);
+    assert.match(stdout, /broken\\u001b\]0;owned\\u0007\\u000d\\u009b2J\n$/);
+    const json = await isthmus('get', 'targets', '-o', 'json', '--kubeconfig', kubeconfig);
+    assert.ok(JSON.stringify(JSON.parse(json.stdout)).includes(JSON.stringify(message)));
+  });
+});
+
 describe('words that no command has', () => {
   it('are told like any error, with what was meant and where to read on', async () => {
     const { stderr, code } = await isthmus('get', 'targets', '--outptu', 'json');
