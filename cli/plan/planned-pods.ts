@@ -1,8 +1,9 @@
 // The pods of a manifest: Pods as they are, workloads by template and replicas.
-import { parseAllDocuments } from 'yaml';
+import { parseAllDocuments, type Document } from 'yaml';
 import type { KubernetesObject, ObjectMeta, Pod, PodSpec } from '../../api/objects/core.ts';
 import { AppError } from '../../process/errors.ts';
 import { isRecord } from '../../model/objects/json-values.ts';
+import { AS_KUBECTL_READS } from '../../model/objects/yaml-limits.ts';
 import { isElected } from '../../model/pod/pod.ts';
 import type { ManifestFile } from './manifest-files.ts';
 
@@ -23,6 +24,11 @@ interface Workload extends KubernetesObject {
     readonly jobTemplate?: { readonly spec?: Workload['spec'] };
   };
 }
+
+/** Kinds of Kubernetes with a pod template; others may have templates of something else. */
+const OF_KUBERNETES: ReadonlySet<string | undefined> = new Set(
+  ['Deployment', 'ReplicaSet', 'StatefulSet', 'DaemonSet', 'ReplicationController', 'Job', 'CronJob'],
+);
 
 /** Most pods planned per object. */
 const MOST_REPLICAS = 10_000;
@@ -57,18 +63,27 @@ export function plannedPods(
 }
 
 function readObjects(text: string, path: string): Workload[] {
-  const documents = parseAllDocuments(text, { logLevel: 'error' });
+  const documents = parseAllDocuments(text, { ...AS_KUBECTL_READS, logLevel: 'error' });
   return documents.flatMap((document) => {
     const [error] = document.errors;
     if (error !== undefined) {
       throw new AppError('BadInput', `${path} is not valid YAML: ${error.message.split('\n')[0] ?? ''}`);
     }
-    const value = document.toJS({ maxAliasCount: 10 }) as unknown;
+    const value = valueOf(document, path);
     if (value === null) return [];
     const object = requireObject(value, path) as Workload & { readonly items?: unknown };
     if (object.kind !== 'List') return [object];
     return (Array.isArray(object.items) ? object.items : []).map((item: unknown) => requireObject(item, path));
   });
+}
+
+/** Throws AppError `BadInput` for aliases that would make a long text of a short one. */
+function valueOf(document: Document, path: string): unknown {
+  try {
+    return document.toJS() as unknown;
+  } catch {
+    throw new AppError('BadInput', `${path} uses aliases too often, or ones that stand for nothing.`);
+  }
 }
 
 function requireObject(value: unknown, path: string): Workload {
@@ -96,7 +111,7 @@ function titleOf({ kind = 'object', metadata }: Workload): string {
 }
 
 function podsOf(object: Workload, fallback: string): Pod[] {
-  const { namespace = fallback } = object.metadata;
+  const namespace = object.metadata.namespace ?? fallback; // null, too, as a template leaves it
   if (object.kind === 'Pod') {
     const pod = object as unknown as Pod;
     return [{ ...pod, metadata: { ...pod.metadata, namespace } }];
@@ -104,6 +119,7 @@ function podsOf(object: Workload, fallback: string): Pod[] {
   const spec = object.spec?.jobTemplate?.spec ?? object.spec ?? {};
   const template: unknown = spec.template?.spec;
   if (!isRecord(template)) return [];
+  if (!OF_KUBERNETES.has(object.kind) && !Object.hasOwn(template, 'containers')) return [];
   requireContainers(template, titleOf(object));
   return replicasOf(object, spec, namespace);
 }

@@ -74,12 +74,25 @@ describe('plannedPods', () => {
 
   it('takes the namespace that is given where the object names none', () => {
     assert.equal(plannedPods(kinds['a Pod']![0], 'other').pods[0]?.metadata.namespace, 'other');
+    const named = kinds['a Pod']![0].replace('metadata: {', 'metadata: {namespace: , ');
+    assert.equal(plannedPods(named, 'other').pods[0]?.metadata.namespace, 'other');
   });
   it('says what it passes over', () => {
     const { pods, skipped } =
       plannedPods(`kind: Service\nmetadata: {name: s}\n---\n${deployment(1, '1', 'annotations: {}')}`, 'default');
     assert.deepEqual([pods.length, skipped.length], [0, 2]);
     assert.match(skipped.join(), /Service\/s makes no pods.*Deployment\/web: its pods lack the annotation/);
+  });
+  it('passes over templates that are not of pods', () => {
+    const pool = 'kind: NodePool\nmetadata: {name: gpu}\nspec: {template: {spec: {requirements: []}}}\n';
+    const { pods, skipped } = plannedPods(`${pool}---\n${deployment(1)}`, 'default');
+    assert.deepEqual([pods.length, skipped], [1, ['NodePool/gpu makes no pods']]);
+  });
+  it('reads merge keys, and an anchor that many containers use', () => {
+    const many = Array.from({ length: 14 }, (_value, index) => `{<<: *c, name: c${index}}`).join(', ');
+    const containers = `containers: [&c {name: c, image: i, resources: {requests: {cpu: 1}}}, ${many}]`;
+    const [pod] = plannedPods(`kind: Pod\nmetadata: {name: one, ${ELECTED}}\nspec: {${containers}}`, 'default').pods;
+    assert.deepEqual(pod?.spec.containers.at(-1), { name: 'c13', image: 'i', resources: { requests: { cpu: 1 } } });
   });
   it('refuses what is no YAML', () => assert.throws(() => plannedPods('a: [', 'default'), /not valid YAML/));
   const wrong: Record<string, readonly [text: string, pattern: RegExp]> = {
@@ -90,6 +103,7 @@ describe('plannedPods', () => {
     'a pod without containers': ['kind: Pod\nmetadata: {name: a}\nspec: {}', /Pod has no containers/],
     'a Deployment without containers':
       ['kind: Deployment\nmetadata: {name: a}\nspec: {template: {spec: {}}}', /Deployment\/a has no containers/],
+    'an alias of nothing': ['kind: Pod\nmetadata: *nobody', /app\.yaml (is not valid YAML|uses aliases)/],
     'a List of texts': ['kind: List\nitems: [a]', /it holds "a", not an object/],
   };
   for (const [sentence, [text, pattern]] of Object.entries(wrong)) {
