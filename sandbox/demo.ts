@@ -11,6 +11,7 @@ import { createLogger } from '../process/logger.ts';
 import type { Cluster } from './control-plane/control-plane.ts';
 import { toPodTables } from './pod-table.ts';
 import { drawInPlace } from './processes/progress.ts';
+import { pointingKubectl } from './processes/shell-word.ts';
 import { nodesAsTheyAre } from './simulated.ts';
 import type { Sandbox } from './sandbox.ts';
 
@@ -121,7 +122,7 @@ async function drawUntilRunning(
 }
 
 function howToGoOn({ clusters, registry }: Sandbox): string {
-  const lines = clusters.map(({ name, kubeconfigPath }) => `  ${name.padEnd(10)} export KUBECONFIG=${kubeconfigPath}`);
+  const lines = clusters.map(pointingKubectl);
   return [
     'To look around with kubectl:', ...lines, '',
     `Try: kubectl -n ${NAMESPACE} scale deployment payment-api --replicas=20`,

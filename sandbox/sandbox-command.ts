@@ -19,6 +19,7 @@ import { showElectedPods } from './demo.ts';
 import type { OnProgress } from '../process/programs/go-build.ts';
 import { ensurePackagingTools } from './build/packaging-tools.ts';
 import { noProgress, showProgress } from './processes/progress.ts';
+import { pointingKubectl, shellWord } from './processes/shell-word.ts';
 import { startSandbox, type Sandbox } from './sandbox.ts';
 import { nodesAsTheyAre } from './simulated.ts';
 import { stopSandbox } from './stop-sandbox.ts';
@@ -68,8 +69,7 @@ export function describeSandbox(sandbox: Pick<Sandbox, 'clusters' | 'dir' | 'reg
       ...(audited.length > 0 ? { auditLogs: Object.fromEntries(audited) } : {}),
     });
   }
-  const lines =
-    sandbox.clusters.map(({ name, kubeconfigPath }) => `  ${name.padEnd(10)} export KUBECONFIG=${kubeconfigPath}`);
+  const lines = sandbox.clusters.map(pointingKubectl);
   return ['The sandbox is ready. To point kubectl at a cluster:', ...lines, ...audited.map(
     ([name, path]) => `  audit log of ${name}: ${path}`,
   ), nodesAsTheyAre(sandbox.registry !== undefined)].join('\n');
@@ -191,7 +191,7 @@ async function upDetached(options: UpOptions, signal: AbortSignal): Promise<void
   const output =
     await startDetached({ args: supervisedArguments(options), logPath, onProgress: progressPrinter() }, signal);
   process.stdout.write(`${output}\n`);
-  if (!options.json) process.stdout.write(`To stop it: isthmus sandbox down --dir ${options.dir}\n`);
+  if (!options.json) process.stdout.write(`To stop it: isthmus sandbox down --dir ${shellWord(options.dir)}\n`);
 }
 
 /**

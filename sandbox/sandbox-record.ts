@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { AppError } from '../process/errors.ts';
 import { clusterNames } from './plan/cluster-plan.ts';
 import { clearTraces, type NodeTraces } from './real-nodes/real-nodes.ts';
+import { shellWord } from './processes/shell-word.ts';
 import { acquireLock, createExclusively } from '../process/programs/file-lock.ts';
 import {
   identify, isAlive, signalGroup, waitForEnd, type ProcessIdentity,
@@ -152,7 +153,7 @@ async function clearDeadSandbox(directory: string, signal: AbortSignal): Promise
     throw new AppError(
       'BadInput',
       `A sandbox already runs in ${directory} (process ${previous.supervisor.pid}). Stop it with \`isthmus sandbox ` +
-        `down --dir ${directory}\`, or choose another --dir.`,
+        `down --dir ${shellWord(directory)}\`, or choose another --dir.`,
     );
   }
   await killLeftovers(previous, signal);

@@ -75,6 +75,12 @@ describe('describeSandbox', () => {
       assert.match(text, new RegExp(`${name} +export KUBECONFIG=/sandbox/${name}.kubeconfig`));
     }
   });
+
+  it('quotes what a shell would take for several words', () => {
+    const kubeconfigPath = "/My Clusters/it's/source.kubeconfig";
+    const text = describeSandbox({ ...plain, clusters: [{ ...cluster('source'), kubeconfigPath }] }, false);
+    assert.ok(text.includes(String.raw`export KUBECONFIG='/My Clusters/it'\''s/source.kubeconfig'`), text);
+  });
 });
 
 it('says before anything is typed what is simulated, and where exec runs', () => {
