@@ -92,13 +92,14 @@ function isNamespace({ apiVersion, kind }: Fields): boolean {
 /** Each object once: Namespaces first, then the kinds of Isthmus, then the rest. */
 function inOrder(objects: readonly Fields[], findings: Finding[]): readonly Fields[] {
   const byKey = new Map<string, Fields>();
+  const taken = new Set(objects.map(keyOf));
   for (const object of objects) {
-    const { kind, namespace, name } = toManifest(object);
-    const key = name === '' ? canonicalJson(object) : [object['apiVersion'], kind, namespace, name].join(' ');
+    const { kind } = toManifest(object);
+    const key = keyOf(object);
     const before = byKey.get(key);
     if (before === undefined || canonicalJson(before) === canonicalJson(object)) byKey.set(key, before ?? object);
     else if (isNamespace(object)) byKey.set(key, mergedNamespace(before, object));
-    else if (/^(?:Cluster)?PlacementPolicy$/.test(kind)) byKey.set(`${key} ${byKey.size}`, renamed(object, byKey.size));
+    else if (/^(?:Cluster)?PlacementPolicy$/.test(kind)) addRenamed(object, byKey, taken);
     else {
       const report = new Report(titleOf(toManifest(object)));
       report.lost('', 'there are two of this name; only the first is printed');
@@ -107,6 +108,20 @@ function inOrder(objects: readonly Fields[], findings: Finding[]): readonly Fiel
   }
   return [...byKey.values()].map((object, index) => ({ object, index }))
     .toSorted((a, b) => rankOf(a.object) - rankOf(b.object) || a.index - b.index).map(({ object }) => object);
+}
+
+function keyOf(object: Fields): string {
+  const { kind, namespace, name } = toManifest(object);
+  return name === '' ? canonicalJson(object) : [object['apiVersion'], kind, namespace, name].join(' ');
+}
+
+/** Under a name that no other object has: of two of one name, kubectl would apply the last. */
+function addRenamed(policy: Fields, byKey: Map<string, Fields>, taken: Set<string>): void {
+  let number = byKey.size;
+  while (taken.has(keyOf(renamed(policy, number)))) number += 1;
+  const free = renamed(policy, number);
+  taken.add(keyOf(free));
+  byKey.set(keyOf(free), free);
 }
 
 /** Policies are known by what they select; without this one, its pods could run anywhere. */

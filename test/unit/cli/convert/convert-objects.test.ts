@@ -112,6 +112,16 @@ describe('a workload that a policy selects', () => {
     assert.equal(names.length, 2);
     assert.equal(new Set(names).size, 2);
   });
+  it('gives the second of two policies no name that a third one has', () => {
+    const of = (name: string, app: string) => ({
+      apiVersion: 'isthmus.dev/v1alpha1', kind: 'PlacementPolicy', metadata: { namespace: 'shop', name },
+      spec: { podSelector: { matchLabels: { app } } },
+    });
+    const { objects } = convert([of('web', 'a'), of('web', 'b'), of('web-1', 'c')]);
+    assert.deepEqual(
+      objects.map(({ metadata }) => (metadata as { readonly name: string }).name).toSorted(), ['web', 'web-1', 'web-2'],
+    );
+  });
 });
 
 describe('copies of a Deployment', () => {
