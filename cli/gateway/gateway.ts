@@ -1,13 +1,16 @@
 // `isthmus gateway`: the command group of a cluster's gateway.
 import { Command } from 'commander';
 import { readFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { CLUSTERSET_ENDPOINTS, CLUSTERSET_GATEWAYS, SECRETS } from '../../api/resource-types.ts';
 import { GATEWAY_SECRET, readGatewaySecret, type ParsedCredentials } from '../../gateway/broker/gateway-secret.ts';
+import { withAbsolutePaths } from '../../kubernetes/credentials/kubeconfig.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { CONNECT_PORT } from '../../manifests/objects/gateway.ts';
 import { isRecord } from '../../model/objects/json-values.ts';
+import { FOR_KUBECTL } from '../../model/objects/yaml-limits.ts';
 import { gatewayName, isClusterId } from '../../model/network/gateway-names.ts';
 import { AppError, reasonOf } from '../../process/errors.ts';
 import { exitWith } from '../../process/lifecycle.ts';
@@ -187,8 +190,12 @@ function kubeconfigCommand(): Command {
     .requiredOption('--kubeconfig <file>', 'kubeconfig of the other cluster; its server is ignored')
     .option('--endpoint <url>', 'CONNECT endpoint of the gateway of this cluster', DEFAULT_ENDPOINT)
     .action(
-      async (clusterId: string, { kubeconfig, endpoint }: { readonly kubeconfig: string; readonly endpoint: string }) =>
-        console.log(throughGateway(await readKubeconfigText(kubeconfig), clusterId, toUrl(endpoint))),
+      async (
+        clusterId: string, { kubeconfig, endpoint }: { readonly kubeconfig: string; readonly endpoint: string },
+      ) => {
+        const text = await readKubeconfigText(kubeconfig);
+        console.log(throughGateway(text, clusterId, toUrl(endpoint), resolve(dirname(kubeconfig))));
+      },
     );
 }
 
@@ -203,12 +210,12 @@ async function readKubeconfigText(path: string): Promise<string> {
 type Named = Readonly<Record<string, unknown>> & { readonly cluster?: Readonly<Record<string, unknown>> };
 
 /**
- * The kubeconfig with its clusters reached through the gateway: TLS still verifies the original server name. Throws
- * AppError `BadInput`.
+ * The kubeconfig with its clusters reached through the gateway: TLS still verifies the original server name. It may be
+ * put anywhere, so paths that are relative to its `folder` become absolute. Throws AppError `BadInput`.
  */
-export function throughGateway(text: string, clusterId: string, endpoint: URL): string {
+export function throughGateway(text: string, clusterId: string, endpoint: URL, folder: string): string {
   if (!isClusterId(clusterId)) throw new AppError('BadInput', `"${clusterId}" is not a valid cluster ID.`);
-  const config = parseKubeconfig(text) as { readonly clusters?: readonly Named[] };
+  const config = withAbsolutePaths(parseKubeconfig(text), folder) as { readonly clusters?: readonly Named[] };
   const clusters = (config.clusters ?? []).map((entry) => {
     const named = entry.cluster?.['server'];
     const server = typeof named === 'string' ? named : '';
@@ -220,7 +227,7 @@ export function throughGateway(text: string, clusterId: string, endpoint: URL): 
     };
     return { ...entry, cluster: through };
   });
-  return stringify({ ...config, clusters }, { lineWidth: 0 });
+  return stringify({ ...config, clusters }, FOR_KUBECTL);
 }
 
 function parseKubeconfig(text: string): Readonly<Record<string, unknown>> {

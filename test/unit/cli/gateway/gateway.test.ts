@@ -112,7 +112,8 @@ describe('a kubeconfig through the gateway', () => {
     users: [{ name: 'u', user: { token: 't' } }], contexts: [], 'current-context': 'x',
   };
   it('goes by the proxy to the name of the cluster, and expects the server that it named', () => {
-    const made = parse(throughGateway(stringify(config), 'east', new URL('http://127.0.0.1:8132'))) as typeof config;
+    const text = throughGateway(stringify(config), 'east', new URL('http://127.0.0.1:8132'), '/kube');
+    const made = parse(text) as typeof config;
     assert.deepEqual(made.clusters[0]?.cluster, {
       server: 'https://east.gateway.isthmus.dev:443', 'certificate-authority-data': 'QQ==',
       'proxy-url': 'http://127.0.0.1:8132', 'tls-server-name': '10.0.0.1',
@@ -123,10 +124,17 @@ describe('a kubeconfig through the gateway', () => {
     const named = {
       ...config, clusters: [{ name: 'c', cluster: { server: 'https://10.0.0.1', 'tls-server-name': 'kubernetes' } }],
     };
-    assert.match(throughGateway(stringify(named), 'east', new URL('http://x:1')), /tls-server-name: kubernetes/);
+    const made = throughGateway(stringify(named), 'east', new URL('http://x:1'), '/kube');
+    assert.match(made, /tls-server-name: kubernetes/);
+  });
+  it('names the same files wherever it is put', () => {
+    const user = { 'client-certificate': 'me.crt', 'client-key': '/keys/me.key' };
+    const text = stringify({ ...config, users: [{ name: 'on', user }] });
+    const made = throughGateway(text, 'east', new URL('http://x:1'), '/kube');
+    assert.match(made, /- name: "on"\n +user:\n +client-certificate: \/kube\/me\.crt\n +client-key: \/keys\/me\.key\n/);
   });
   it('needs a cluster ID', () => assert.throws(
-    () => throughGateway('', 'A.b', new URL('http://x:1')), /not a valid cluster ID/,
+    () => throughGateway('', 'A.b', new URL('http://x:1'), '/kube'), /not a valid cluster ID/,
   ));
 });
 
