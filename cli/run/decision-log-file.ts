@@ -1,6 +1,6 @@
 // The decision log as a ring of two files, or on standard output: recent decisions with their inputs, for `isthmus
 // replay`.
-import { closeSync, openSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, lstatSync, openSync, renameSync, writeSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { messageOf } from '../../process/errors.ts';
 import { DecisionLog, type DecisionToLog } from '../../scheduler/explain/decision-log.ts';
@@ -28,9 +28,9 @@ export class DecisionLogFile {
   write(decision: DecisionToLog): void {
     if (this.#path === '-') return void process.stdout.write(toText(this.#log.linesOf(decision, false)));
     try {
-      if (this.#bytes > this.#mostBytes) this.#turn();
+      if (this.#bytes > this.#mostBytes) this.close();
       const anew = this.#file === undefined;
-      this.#file ??= openSync(this.#path, 'w', 0o600);
+      this.#file ??= this.#open();
       this.#bytes += writeSync(this.#file, toText(this.#log.linesOf(decision, anew)));
     } catch (error) {
       this.#logger.error({ file: this.#path, error: messageOf(error) }, 'the decision log cannot be written');
@@ -44,9 +44,11 @@ export class DecisionLogFile {
     this.#bytes = 0;
   }
 
-  #turn(): void {
-    this.close();
-    renameSync(this.#path, `${this.#path}.1`);
+  /** A file that is full, or that an earlier process has written, becomes FILE.1; a device stays. */
+  #open(): number {
+    const before = lstatSync(this.#path, { throwIfNoEntry: false });
+    if (before?.isFile() === true && before.size > 0) renameSync(this.#path, `${this.#path}.1`);
+    return openSync(this.#path, 'w', 0o600);
   }
 }
 

@@ -47,6 +47,17 @@ describe('the decision log', () => {
     }
   });
 
+  it('keeps what a process before has decided', async () => {
+    const file = join(dir, 'restarted');
+    for (const name of ['team-a/before', 'team-a/after']) {
+      const log = new DecisionLogFile(file, createLogger('silent'));
+      log.write(aDecision(name));
+      log.close();
+    }
+    assert.match(await readFile(`${file}.1`, 'utf8'), /team-a\/before/);
+    assert.match(await readFile(file, 'utf8'), /team-a\/after/);
+  });
+
   it('that cannot be written stops nothing', () => {
     const log = new DecisionLogFile(join(dir, 'no', 'such', 'folder'), createLogger('silent'));
     assert.doesNotThrow(() => log.write(aDecision('team-a/one')));
