@@ -313,6 +313,21 @@ describe('the chart', () => {
     assert.deepEqual(await budgets('defaults.replicas=1'), []);
     assert.deepEqual(await budgets('defaults.replicas=1', 'podDisruptionBudget.minAvailable=50%'), []);
     assert.deepEqual(await budgets('podDisruptionBudget.minAvailable=2', 'webhook.replicas=3'), ['isthmus-webhook']);
+    assert.deepEqual(await budgets('podDisruptionBudget.minAvailable=60%', 'webhook.replicas=3'), ['isthmus-webhook']);
+    assert.deepEqual(await budgets('podDisruptionBudget.minAvailable=100%'), []);
+    assert.equal((await budgets('podDisruptionBudget.minAvailable=50%')).length, 5);
+  });
+
+  it('lets the webhook go on serving for as long as is set', async () => {
+    const grace = async (...values: string[]) => new Map((await tools.render(values)).filter(isDeployment).map(
+      ({ metadata, spec }) =>
+        [metadata.name, (spec.template.spec as { readonly terminationGracePeriodSeconds?: number })
+          .terminationGracePeriodSeconds],
+    ));
+    assert.deepEqual([...(await grace()).values()], Array.from({ length: 5 }, () => 30));
+    const longer = await grace('webhook.drainSeconds=60');
+    assert.deepEqual([longer.get('isthmus-webhook'), longer.get('isthmus-scheduler')], [80, 30]);
+    assert.equal((await grace('webhook.drainSeconds=60', 'deploy=AllInOne')).get('isthmus'), 80);
   });
 
   it('says what the Job before an uninstall is like under its own name, and under that of Admiralty', async () => {

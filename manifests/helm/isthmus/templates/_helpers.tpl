@@ -277,7 +277,9 @@ spec:
 {{- /* A budget that allows no eviction would hold up every drain: none is made. */}}
 {{- $stay := .root.Values.podDisruptionBudget.minAvailable }}
 {{- $single := le (int $settings.replicas) 1 }}
-{{- $all := and (not (kindIs "string" $stay)) (ge (int $stay) (int $settings.replicas)) }}
+{{- $part := hasSuffix "%" (toString $stay) }}
+{{- $needed := ternary (ceil (divf (mulf (trimSuffix "%" (toString $stay)) $settings.replicas) 100)) $stay $part }}
+{{- $all := ge (int $needed) (int $settings.replicas) }}
 {{- if and .root.Values.podDisruptionBudget.enabled (not $single) (not $all) }}
 ---
 apiVersion: policy/v1
