@@ -31,6 +31,15 @@ export interface ObjectMeta {
   readonly annotations?: StringMap;
   readonly finalizers?: readonly string[];
   readonly ownerReferences?: readonly OwnerReference[];
+  /** Who has written which fields. Informers leave it out. */
+  readonly managedFields?: readonly ManagedFieldsEntry[];
+}
+
+/** `meta/v1` ManagedFieldsEntry, as far as it is read. */
+export interface ManagedFieldsEntry {
+  readonly manager?: string;
+  readonly operation?: 'Apply' | 'Update';
+  readonly subresource?: string;
 }
 
 /** Any Kubernetes object. */

@@ -8,6 +8,7 @@ import { isElected } from '../../model/pod/pod.ts';
 import { parseWeights } from '../../model/proxy/score-weights.ts';
 import { deny, type Admission, type AdmissionContext, type Denial } from '../review/admission-answer.ts';
 import { checkElection, checkFirstAdmission } from './election-checks.ts';
+import { endFieldTracking } from '../proxy/field-tracking.ts';
 import { withoutInjectedSidecars } from '../proxy/injected-sidecars.ts';
 import { diffJson } from '../review/json-patch.ts';
 import { storedManifest } from '../proxy/manifest-annotation.ts';
@@ -32,7 +33,7 @@ export function admitPod(pod: Pod, { writesManifest = false }: AdmissionContext 
     proxyFieldsOf(source.pod, { record: writeAdmissionRecord(source.pod), manifest: manifest?.text, constraints });
   const patch = clean === pod ? proxyPatch(pod, fields) : diffJson({ ...pod }, { ...toProxyPod(clean, fields) });
   return {
-    kind: 'mutate', patch,
+    kind: 'mutate', patch: [...patch, ...endFieldTracking(pod)],
     warnings: [...constraints.warnings, ...weightWarnings(source.pod), ...(manifest?.warnings ?? [])],
   };
 }
