@@ -72,7 +72,8 @@ interface MemberChoice {
 
 /** The inputs with which a group found too few targets. */
 interface TriedGroup {
-  readonly unplaced: number;
+  /** What told its unplaced pods from others. */
+  readonly unplaced: readonly unknown[];
   readonly fit: number;
   readonly targets: readonly TargetSnapshot[];
   /** Position in the change log of capacity. */
@@ -135,7 +136,8 @@ export class TargetChooser {
   #chooseForGroup(proxy: ProxyPod, memory: PodMemory, incomplete: IncompleteGroup): Choice {
     const { unplaced, needed } = incomplete;
     const tried = this.#tried.get(groupKeyOf(proxy));
-    if (tried !== undefined && this.#isUnchanged(tried, unplaced.length)) {
+    const inputs = this.#inputsOf(unplaced);
+    if (tried !== undefined && this.#isUnchanged(tried, inputs)) {
       return {
         kind: 'none', dependsOnPods: true, rejected: [groupDoesNotFit(proxy, tried.fit, needed)],
         ...retryAt(tried.retryAt),
@@ -145,7 +147,7 @@ export class TargetChooser {
     if (assumed.length < needed) {
       for (const { member, answer } of assumed) this.#state.undoAssume(answer.target, member);
       this.#state.podTracker.enqueueAll(this.#state.podTracker.groups.fail(proxy.uid));
-      this.#noteTried(proxy, { unplaced: unplaced.length, fit: assumed.length, retryAt: retriedAt });
+      this.#noteTried(proxy, { unplaced: inputs, fit: assumed.length, retryAt: retriedAt });
       const rejected = [groupDoesNotFit(proxy, assumed.length, needed), ...(own.kind === 'none' ? own.rejected : [])];
       return { kind: 'none', dependsOnPods: true, rejected, ...retryAt(retriedAt) };
     }
@@ -193,13 +195,22 @@ export class TargetChooser {
     });
   }
 
+  /** Who these pods are, and what of them may change while they wait: another pod of that name may fit. */
+  #inputsOf(unplaced: IncompleteGroup['unplaced']): readonly unknown[] {
+    return unplaced.flatMap(({ key, uid }) => {
+      const { labels, specDigests } = this.#options.proxies.get(key) ?? {};
+      return [uid, labels, specDigests];
+    });
+  }
+
   #isUnchanged(
-    { unplaced, targets, revision, policies, placed, retryAt: until }: TriedGroup, unplacedNow: number,
+    { unplaced, targets, revision, policies, placed, retryAt: until }: TriedGroup, unplacedNow: readonly unknown[],
   ): boolean {
     const { views, world } = this.#state;
     const isSameCapacity = targets === views.snapshots() && revision === views.changes.revision;
-    return isSameCapacity && policies === world.policies && placed === world.placed.changes && unplaced === unplacedNow
-      && performance.now() < until;
+    return isSameCapacity && policies === world.policies && placed === world.placed.changes
+      && performance.now() < until && unplaced.length === unplacedNow.length
+      && unplaced.every((input, index) => input === unplacedNow[index]);
   }
 
   #reserve(member: ProxyPod, chosen: Chosen): void {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { POD_GROUP_LABEL, POD_GROUP_MIN_COUNT_ANNOTATION } from '../../../../api/objects/keys.ts';
-import { annotated, labelled, named, terminating, withRequests } from '../../../support/builders.ts';
+import { annotated, labelled, named, terminating, withRequests, withUid } from '../../../support/builders.ts';
 import { aBook, aClusterPolicy } from '../../../support/placement.ts';
 import { aPodOf, FORBIDDEN, homesOf, REJECTED, ROOM, SCHEDULED, writesOf } from '../../../support/scheduled-pods.ts';
 import { aSchedulingWorld } from '../../../support/scheduling-world.ts';
@@ -91,6 +91,14 @@ describe('a group', () => {
     await say('three', SCHEDULED);
     await say('one', SCHEDULED);
     assert.equal(binds().length, 2);
+  });
+  it('that was created again with smaller requests is placed, although nothing else has changed', async (t) => {
+    const { world, homes } = await aGroup(t, { a: '2', b: '1' });
+    for (const uid of ['one', 'two']) await world.forget(`team-a/${uid}`);
+    const smaller = ['three', 'four'].map((uid) => withRequests({ cpu: '1' })(named(uid)(withUid(uid)(member('one')))));
+    for (const pod of smaller) void world.put(pod); // a controller creates them at once
+    await world.settled();
+    assert.deepEqual([homesOf(world, 'three').length, homesOf(world, 'four').length], [1, 1], homes().join());
   });
   it('is placed anew when the target of a reserved place is removed before it was sent', async (t) => {
     const { world, homes } = await aGroup(t, { a: '2', b: '2', c: '8' });
