@@ -7,7 +7,8 @@ export function tooFewMembers({ group }: Pick<ProxyPod, 'group'>, exist: number)
   const { name = '', minCount = 0 } = group ?? {};
   return {
     target: `group ${name}`, reason: 'GroupIncomplete',
-    message: `${exist} of at least ${minCount} pods exist; create the others`,
+    message:
+      `${exist} of at least ${minCount} pods exist and have no scheduling gate; create the others, or open their gates`,
   };
 }
 

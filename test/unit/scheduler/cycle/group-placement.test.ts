@@ -5,7 +5,9 @@ import { describe, it, type TestContext } from 'node:test';
 import { POD_GROUP_LABEL, POD_GROUP_MIN_COUNT_ANNOTATION } from '../../../../api/objects/keys.ts';
 import { annotated, labelled, named, terminating, withRequests, withUid } from '../../../support/builders.ts';
 import { aBook, aClusterPolicy } from '../../../support/placement.ts';
-import { aPodOf, FORBIDDEN, homesOf, REJECTED, ROOM, SCHEDULED, writesOf } from '../../../support/scheduled-pods.ts';
+import {
+  aPodOf, FORBIDDEN, gated, homesOf, REJECTED, ROOM, SCHEDULED, writesOf,
+} from '../../../support/scheduled-pods.ts';
 import { aSchedulingWorld } from '../../../support/scheduling-world.ts';
 
 const member = (uid: string, minCount = 2) => aPodOf(
@@ -99,6 +101,15 @@ describe('a group', () => {
     for (const pod of smaller) void world.put(pod); // a controller creates them at once
     await world.settled();
     assert.deepEqual([homesOf(world, 'three').length, homesOf(world, 'four').length], [1, 1], homes().join());
+  });
+  it('does not count a pod whose scheduling gate is shut, and holds no capacity for it', async (t) => {
+    const world = await aSchedulingWorld(t, ['a']);
+    await world.put(gated(member('one')));
+    await world.put(member('two'));
+    assert.deepEqual([world.target('a').asked, world.state.views.ledger.size], [[], 0]);
+    assert.ok(writesOf(world).some((what) => what.includes('GroupIncomplete')));
+    await world.put(member('one'));
+    assert.deepEqual(world.target('a').asked.toSorted((one, other) => (one < other ? -1 : 1)), ['one', 'two']);
   });
   it('is placed anew when the target of a reserved place is removed before it was sent', async (t) => {
     const { world, homes } = await aGroup(t, { a: '2', b: '2', c: '8' });

@@ -118,7 +118,8 @@ describe('a group, whatever happens to its members', () => {
 describe('what is said of a group', () => {
   const pod = { group: { name: 'train', minCount: 8 } };
   it('that has too few members is how many there are and must be', () => assert.deepEqual(tooFewMembers(pod, 3), {
-    target: 'group train', reason: 'GroupIncomplete', message: '3 of at least 8 pods exist; create the others',
+    target: 'group train', reason: 'GroupIncomplete',
+    message: '3 of at least 8 pods exist and have no scheduling gate; create the others, or open their gates',
   }));
   it('that does not fit is how many do, and that none is sent', () => assert.deepEqual(groupDoesNotFit(pod, 2, 5), {
     target: 'group train', reason: 'GroupDoesNotFit',
