@@ -2,7 +2,7 @@
 // on, so that concurrent creates do not exceed a limit together; a terminated one no longer counts.
 import { ANY_SOURCE, type ResourceShareSpec } from '../../api/kinds/resource-share.ts';
 import type { PublishedResourceShare } from '../../api/kinds/cluster-summary.ts';
-import type { Container, PodSpec, ResourceList } from '../../api/objects/core.ts';
+import type { Container, PodSpec, ResourceList, ResourceRequirements } from '../../api/objects/core.ts';
 import { podRequests } from '../../model/pod/pod-requests.ts';
 import {
   addAmounts, formatResourceAmount, formatResourceList, NO_AMOUNTS, parseResourceList, subtractAmounts,
@@ -176,11 +176,13 @@ function podLimits(spec: PodSpec): ResourceAmounts {
 }
 
 /**
- * Whether some container, of either kind, may use as much CPU or memory as its node has. Other resources have requests
- * equal to limits, or none.
+ * Whether some container, of either kind, may use as much CPU or memory as its node has: kubelets take 0 for no limit.
+ * Other resources have requests equal to limits, or none.
  */
 function isUnlimited({ containers, initContainers = [], resources }: PodSpec, resource: string): boolean {
   if (resource !== 'cpu' && resource !== 'memory') return false;
-  return resources?.limits?.[resource] === undefined
-    && [...initContainers, ...containers].some((container) => container.resources?.limits?.[resource] === undefined);
+  const hasLimit = (of: ResourceRequirements | undefined): boolean =>
+    (parseResourceList(of?.limits).amounts.get(resource) ?? 0) > 0;
+  return !hasLimit(resources)
+    && [...initContainers, ...containers].some((container) => !hasLimit(container.resources));
 }

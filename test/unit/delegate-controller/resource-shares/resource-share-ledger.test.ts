@@ -69,6 +69,10 @@ describe('a share', () => {
       [{ containers: [limited(ONE)], initContainers: [limited({ cpu: '1' })] }, /counts limits of memory/],
     'wants limits of the second container':
       [{ containers: [limited(ONE), { name: 'b' }] }, /counts limits of cpu/],
+    'wants limits above 0: to a kubelet 0 is no limit':
+      [{ containers: [limited({ cpu: '0', memory: '1Gi' })] }, /counts limits of cpu/],
+    'wants limits above 0 of a whole pod as well':
+      [{ containers: [{ name: 'a' }], resources: { limits: { cpu: '1', memory: '0Gi' } } }, /counts limits of memory/],
     'takes no request in place of a limit':
       [{ containers: [{ name: 'a', resources: { limits: { cpu: '1' }, requests: ONE } }] }, /counts limits of memory/],
     'is content with limits of the whole pod':
