@@ -168,9 +168,13 @@ export interface PodSpec {
 /** `core/v1` PodPhase. */
 export type PodPhase = 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Unknown';
 
-/** `core/v1` ContainerStatus; preserved as a whole, only the name is read. */
+/** `core/v1` ContainerStatus; preserved as a whole, only these fields are read. */
 export interface ContainerStatus {
   readonly name: string;
+  /** In effect, where the kubelet resizes pods in place. */
+  readonly resources?: ResourceRequirements;
+  /** Requests that the node has granted. */
+  readonly allocatedResources?: ResourceList;
 }
 
 /** `core/v1` PodStatus. */

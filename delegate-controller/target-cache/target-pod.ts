@@ -2,7 +2,7 @@
 import { SENT_CHANGES_ANNOTATION, RUN_ONCE_FINALIZER } from '../../api/objects/keys.ts';
 import type { OwnerReference, Pod, PodPhase, PodStatus } from '../../api/objects/core.ts';
 import { controllerOf, isBound, isTerminal, isTerminating, objectKey } from '../../model/pod/pod.ts';
-import { podRequests } from '../../model/pod/pod-requests.ts';
+import { heldRequests } from '../../model/pod/pod-requests.ts';
 import { SHARED, type FieldsOf } from '../../model/objects/fields.ts';
 import { digestOf, copiedStatus } from '../../model/pod/pod-status.ts';
 import type { ResourceAmounts } from '../../model/resources/resources.ts';
@@ -33,20 +33,33 @@ export interface TargetPod {
 
 const WHOLE_STATUS = true;
 const ONLY_PHASE = { phase: SHARED } as const;
+const HELD = { resources: SHARED, allocatedResources: SHARED } as const;
+const HELD_BY_NAME = { name: SHARED, ...HELD } as const;
+/** What a pod that may have been resized holds. */
+const PHASE_AND_HELD = {
+  phase: SHARED, conditions: { type: SHARED, reason: SHARED }, containerStatuses: HELD_BY_NAME,
+  initContainerStatuses: HELD_BY_NAME, ...HELD,
+} as const;
 
 /** The fields that {@link toTargetPodRecord} reads; of a cluster's own pods hardly any. */
 export const TARGET_POD_FIELDS: FieldsOf<Pod> = {
   metadata: {
-    namespace: SHARED, name: true, uid: true,
+    namespace: SHARED, name: true, uid: true, generation: true,
     resourceVersion: true, deletionTimestamp: true, ownerReferences: { kind: SHARED, uid: SHARED, controller: true },
     deletionGracePeriodSeconds: true, finalizers: true, annotations: { [SENT_CHANGES_ANNOTATION]: true },
   },
   spec: {
-    nodeName: SHARED, overhead: SHARED, resources: SHARED, initContainers: { resources: SHARED, restartPolicy: SHARED },
-    containers: { resources: SHARED },
+    nodeName: SHARED, overhead: SHARED, resources: SHARED,
+    initContainers: { name: SHARED, resources: SHARED, restartPolicy: SHARED },
+    containers: { name: SHARED, resources: SHARED },
   },
-  status: (others) => (chaperonOf(others as Pick<Pod, 'metadata'>) === undefined ? ONLY_PHASE : WHOLE_STATUS),
+  status: (others) => statusFields(others as Pick<Pod, 'metadata'>),
 };
+
+function statusFields(pod: Pick<Pod, 'metadata'>): typeof WHOLE_STATUS | typeof ONLY_PHASE | typeof PHASE_AND_HELD {
+  if (chaperonOf(pod) !== undefined) return WHOLE_STATUS;
+  return (pod.metadata.generation ?? 0) > 1 ? PHASE_AND_HELD : ONLY_PHASE;
+}
 
 function chaperonOf({ metadata }: Pick<Pod, 'metadata'>): OwnerReference | undefined {
   const owner = controllerOf(metadata);
@@ -63,7 +76,7 @@ export function toTargetPodRecord(pod: Pod, key = objectKey(pod.metadata)): Targ
     phase,
     terminating: isTerminating(pod),
     ...(isBound(pod) && !isTerminal(phase) && {
-      occupies: { nodeName: pod.spec.nodeName ?? '', requests: podRequests(pod.spec) },
+      occupies: { nodeName: pod.spec.nodeName ?? '', requests: heldRequests(pod) },
     }),
     ...(chaperon !== undefined && { chaperonUid: chaperon.uid, ...statusOf(pod), ...endOf(pod) }),
   };

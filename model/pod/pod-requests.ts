@@ -2,10 +2,14 @@
 // not have passed an API server: missing requests default to limits as in `SetDefaults_Pod`. Container requests are
 // rounded up one by one, so a sum may exceed kube-scheduler's by less than a unit per container.
 
-import type { Container, PodSpec, ResourceRequirements } from '../../api/objects/core.ts';
+import type {
+  Container, ContainerStatus, Pod, PodSpec, PodStatus, ResourceList, ResourceRequirements,
+} from '../../api/objects/core.ts';
+import { findCondition } from '../objects/conditions.ts';
 import {
   addAmounts,
   CPU,
+  formatResourceList,
   HUGE_PAGES_PREFIX,
   maxAmounts,
   NO_AMOUNTS,
@@ -24,6 +28,40 @@ export function podRequests(spec: PodSpec): ResourceAmounts {
   let known = KNOWN.get(alike);
   if (known === undefined) KNOWN.set(alike, (known = computed(spec)));
   return known;
+}
+
+/**
+ * What a pod with a node holds there: as {@link podRequests}, but while it is resized in place what it has, what its
+ * node has granted or what it asks for, whichever is most. What its node can never grant does not count (PodRequests
+ * with `UseStatusResources`, as kube-scheduler counts pods of nodes). Of a pod that was never changed only the spec is
+ * read: `metadata.generation` counts changes from 1.
+ */
+export function heldRequests({ metadata, spec, status = {} }: Pod): ResourceAmounts {
+  if ((metadata.generation ?? 0) <= 1) return podRequests(spec);
+  const asksInVain = findCondition(status.conditions, 'PodResizePending')?.reason === 'Infeasible';
+  const { containerStatuses = [], initContainerStatuses = [] } = status;
+  const states = new Map([...containerStatuses, ...initContainerStatuses].map((state) => [state.name, state]));
+  const held = (container: Container): Container =>
+    withHeld(container, states.get(container.name) ?? {}, asksInVain);
+  return podRequests({
+    ...withHeld(spec, spec.resources?.requests === undefined ? {} : status, asksInVain),
+    containers: spec.containers.map(held),
+    ...(spec.initContainers && {
+      initContainers: spec.initContainers.map((one) => (one.restartPolicy === 'Always' ? held(one) : one)),
+    }),
+  });
+}
+
+/** A container, or a pod as a whole, with what it holds as its requests. */
+function withHeld<T extends { readonly resources?: ResourceRequirements }>(
+  asking: T, { resources, allocatedResources }: Pick<ContainerStatus | PodStatus, 'resources' | 'allocatedResources'>,
+  asksInVain: boolean,
+): T {
+  if (resources === undefined) return asking;
+  const amountsOf = (list: ResourceList | undefined) => parseResourceList(list).amounts;
+  const has = maxAmounts(amountsOf(resources.requests), amountsOf(allocatedResources));
+  const requests = asksInVain ? has : maxAmounts(amountsOf(asking.resources?.requests), has);
+  return { ...asking, resources: { ...asking.resources, requests: formatResourceList(requests) } };
 }
 
 /** Requests of single-container pods by their resources object, which many pods share. */

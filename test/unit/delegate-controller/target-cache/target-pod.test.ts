@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import type { Pod, PodPhase } from '../../../../api/objects/core.ts';
+import type { Pod, PodPhase, PodStatus } from '../../../../api/objects/core.ts';
 import { RUN_ONCE_FINALIZER } from '../../../../api/objects/keys.ts';
 import { TARGET_POD_FIELDS, toTargetPodRecord } from '../../../../delegate-controller/target-cache/target-pod.ts';
 import { FieldReader } from '../../../../kubernetes/json/json-fields.ts';
 import type { SelectedFields } from '../../../../model/objects/fields.ts';
 import { digestOf } from '../../../../model/pod/pod-status.ts';
 import {
-  aDelegate, aPod, frozen, inPhase, onNode, terminating, withMetadata, withoutOwner, withRequests, withStatus,
+  aDelegate, aPod, frozen, inPhase, onNode, terminating, withMetadata, withoutOwner, withRequests, withSpec, withStatus,
+  type Change,
 } from '../../../support/builders.ts';
 import { unselectedReads } from '../../../support/recorded-reads.ts';
 
@@ -58,6 +59,43 @@ describe('toTargetPodRecord', () => {
   });
 });
 
+describe('a pod that is resized in place', () => {
+  const INFEASIBLE = { type: 'PodResizePending', status: 'True', reason: 'Infeasible' } as const;
+  const has = (cpu: string, allocated = cpu) =>
+    ({ name: 'app', resources: { requests: { cpu } }, allocatedResources: { cpu: allocated } });
+  /** What it holds on its node, in milli-CPU, when its spec asks for 2 CPU. */
+  const held = (status: PodStatus, generation = 2, ...changes: Change<Pod>[]): number | undefined => {
+    const pod = aPod(
+      onNode('node-1'), withRequests({ cpu: '2' }), withMetadata({ generation }), withStatus(status), ...changes,
+    );
+    const read = new FieldReader(TARGET_POD_FIELDS).read(Buffer.from(JSON.stringify(pod))) as Pod;
+    return toTargetPodRecord(read).occupies?.requests.get('cpu');
+  };
+  const rows: Record<string, readonly [found: number | undefined, milliCpu: number]> = {
+    'holds what it has until it has less': [held({ containerStatuses: [has('5')] }), 5_000],
+    'holds what it was allocated until it has less': [held({ containerStatuses: [has('2', '5')] }), 5_000],
+    'holds what it asks for until it has more': [held({ containerStatuses: [has('1')] }), 2_000],
+    'holds what it has when its node can never give it more':
+      [held({ containerStatuses: [has('1')], conditions: [INFEASIBLE] }), 1_000],
+    'holds what it asks for while its node may give it later':
+      [held({ containerStatuses: [has('1')], conditions: [{ ...INFEASIBLE, reason: 'Deferred' }] }), 2_000],
+    'holds what it asks for where no status says otherwise': [held({ containerStatuses: [{ name: 'app' }] }), 2_000],
+    'holds what it asks for when it never was resized': [held({ containerStatuses: [has('5')] }, 1), 2_000],
+    'holds what a sidecar has': [
+      held({ initContainerStatuses: [{ ...has('3'), name: 'side' }] }, 2, withSpec({ initContainers: [
+        { name: 'side', restartPolicy: 'Always', resources: { requests: { cpu: '1' } } },
+      ] })), 5_000,
+    ],
+    'holds what it has as a whole': [
+      held(
+        { resources: { requests: { cpu: '7' } }, allocatedResources: { cpu: '6' } }, 2,
+        withSpec({ resources: { requests: { cpu: '4' } } }),
+      ), 7_000,
+    ],
+  };
+  for (const [sentence, [found, milliCpu]] of Object.entries(rows)) it(sentence, () => assert.equal(found, milliCpu));
+});
+
 describe('TARGET_POD_FIELDS', () => {
   const fields = TARGET_POD_FIELDS as SelectedFields;
   const reader = new FieldReader(fields);
@@ -80,7 +118,8 @@ describe('TARGET_POD_FIELDS', () => {
       metadata: fc.record(
         {
           deletionTimestamp: fc.constant('2026-01-01T00:00:00Z'), labels: fc.constant({ a: 'b' }),
-          deletionGracePeriodSeconds: fc.nat(60), finalizers: fc.constant(['x/y', RUN_ONCE_FINALIZER]),
+          generation: fc.nat(3), deletionGracePeriodSeconds: fc.nat(60),
+          finalizers: fc.constant(['x/y', RUN_ONCE_FINALIZER]),
         },
         { requiredKeys: [] },
       ),
@@ -94,14 +133,18 @@ describe('TARGET_POD_FIELDS', () => {
       status: fc.record(
         {
           phase: fc.constantFrom('Pending', 'Running', 'Failed'), podIP: fc.ipV4(),
-          conditions: fc.constant([{ type: 'Ready', status: 'True' }]),
+          conditions: fc.constantFrom(
+            [{ type: 'Ready', status: 'True' }], [{ type: 'PodResizePending', status: 'True', reason: 'Infeasible' }],
+          ),
+          containerStatuses: containers, initContainerStatuses: containers, resources,
         },
         { requiredKeys: [] },
       ),
     })
     .map(({ base, metadata, spec, status }) => (
       { ...base, metadata: { ...base.metadata, ...metadata }, spec: { ...base.spec, ...spec }, status }
-    ));
+    ))
+    .map((pod) => JSON.parse(JSON.stringify(pod)) as Pod);
 
   it('are all that the record is made of: it is the same with and without the other fields', () => {
     fc.assert(
@@ -117,9 +160,9 @@ describe('TARGET_POD_FIELDS', () => {
     );
     assert.deepEqual(
       unselectedReads(
-        aPod(), fields, (pod) => pod.spec.containers.map(({ name }) => `${name}${pod.spec.schedulerName ?? ''}`),
+        aPod(), fields, (pod) => pod.spec.containers.map(({ image = '' }) => `${image}${pod.spec.schedulerName ?? ''}`),
       ),
-      ['spec.containers[].name', 'spec.schedulerName'],
+      ['spec.containers[].image', 'spec.schedulerName'],
     );
   });
 });
