@@ -41,6 +41,14 @@ function isSameRecord(one: Readonly<Record<string, unknown>>, other: Readonly<Re
   return true;
 }
 
+/** The value without fields that are null: to Kubernetes they are not set. Elements of lists stay. */
+export function withoutNulls<T>(value: T): T {
+  if (Array.isArray(value)) return value.map((element: unknown) => withoutNulls(element)) as T & unknown[];
+  if (!isRecord(value)) return value;
+  const set = Object.entries(value).filter(([, field]) => field !== null);
+  return Object.fromEntries(set.map(([name, field]) => [name, withoutNulls(field)])) as T & object;
+}
+
 /** The object of a JSON text; an empty one for any other text. */
 export function parsedRecord(text: string): Readonly<Record<string, unknown>> {
   const value = parsedJson(text);

@@ -36,7 +36,7 @@ export function matchesNodeSelector(
   if (!hasAllLabels) return false;
   const required = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   // A missing selector matches every node; one without terms, or with empty terms only, matches none.
-  return required === undefined || required.nodeSelectorTerms.some((term) => matchesTerm(term, node));
+  return required === undefined || (required.nodeSelectorTerms ?? []).some((term) => matchesTerm(term, node));
 }
 
 /**

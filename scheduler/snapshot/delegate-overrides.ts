@@ -2,9 +2,12 @@
 // cannot be changed.
 import jsonPatch from 'fast-json-patch';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
-import type { StringMap } from '../../api/objects/core.ts';
+import type { PodSpec, StringMap } from '../../api/objects/core.ts';
 import { ADMIRALTY_PREFIX } from '../../api/objects/keys.ts';
+import { withoutNulls } from '../../model/objects/json-values.ts';
 import { matchesLabelSelector } from '../../model/objects/label-selector.ts';
+import { shapeProblem, type Shape } from '../../model/objects/schema-check.ts';
+import { knownShapeErrors } from '../../model/pod/constraint-shapes.ts';
 import type { PlacementRules } from './placement-rules.ts';
 import { labelsFor, type TargetLabels } from './target-traits.ts';
 
@@ -26,13 +29,32 @@ export function overriddenChaperon(
     const document = structuredClone({ metadata: { labels, annotations }, spec: chaperon.spec });
     const { newDocument } =
       jsonPatch.applyPatch(document, structuredClone(patch) as Parameters<typeof jsonPatch.applyPatch>[1], true);
-    return { kind: 'chaperon', chaperon: withOwnKeys(chaperon, newDocument) };
+    const problem = misfitOf(newDocument.spec);
+    return problem === undefined
+      ? { kind: 'chaperon', chaperon: withOwnKeys(chaperon, newDocument) }
+      : failed(overrides, problem);
   } catch (error) {
     const problem = error instanceof Error ? (error.message.split('\n')[0] ?? '') : 'it cannot be applied';
-    return {
-      kind: 'failed', message: `the patch of ${overrides?.by ?? 'a policy'} does not apply to this pod: ${problem}`,
-    };
+    return failed(overrides, problem);
   }
+}
+
+function failed(overrides: PlacementRules['overrides'], problem: string): OverriddenChaperon {
+  return {
+    kind: 'failed', message: `the patch of ${overrides?.by ?? 'a policy'} does not apply to this pod: ${problem}`,
+  };
+}
+
+const OBJECTS: Shape = { type: 'array', items: { type: 'object' } };
+const SPEC_SHAPE: Shape =
+  { type: 'object', required: ['containers'], properties: { containers: OBJECTS, initContainers: OBJECTS } };
+
+/** Why a patched spec is not one that a decision can read. No schema checks what a patch makes of it. */
+function misfitOf(spec: PodSpec): string | undefined {
+  const problem = shapeProblem(withoutNulls(spec), SPEC_SHAPE);
+  if (problem !== undefined) return `spec${problem}`;
+  const [error] = knownShapeErrors(spec);
+  return error === undefined ? undefined : `the delegate ${error}`;
 }
 
 type Patched = Pick<PodChaperon, 'spec'>

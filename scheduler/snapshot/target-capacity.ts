@@ -3,6 +3,7 @@
 import { ClassCache, type NodeRequirements } from './node-requirements.ts';
 import type { ClusterSummary, FreeNodeShape } from '../../api/kinds/cluster-summary.ts';
 import type { PodSpec } from '../../api/objects/core.ts';
+import { withoutNulls } from '../../model/objects/json-values.ts';
 import { splitDigests } from '../../model/resources/node-digest.ts';
 import { podRequests } from '../../model/pod/pod-requests.ts';
 import {
@@ -18,10 +19,11 @@ import {
 
 /**
  * What a delegate with this spec requires of a node. It is the chaperon's spec, which may have fewer constraints than
- * the source pod's.
+ * the source pod's, and null for what is not set: users and policies write it, and no API server has printed it.
  */
 export function toRequirements(spec: PodSpec): NodeRequirements {
-  const { nodeSelector, affinity, tolerations } = spec;
+  const [nodeSelector, affinity, tolerations] =
+    [spec.nodeSelector, withoutNulls(spec.affinity), withoutNulls(spec.tolerations)];
   return {
     requests: podRequests(spec),
     ...(nodeSelector && { nodeSelector }),

@@ -34,6 +34,10 @@ describe('matchesNodeSelector', () => {
     'nodeSelector and affinity must both hold':
       [{ nodeSelector: { zone: 'b' }, ...affinity({ matchExpressions: [requirement('zone', 'Exists')] }) }, false],
     'a required affinity without terms matches nothing': [affinity(), false],
+    'so does one in which nobody wrote any': [
+      { affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: {} } } } as unknown as Constraints,
+      false,
+    ],
     'an empty term matches nothing': [affinity({}), false],
     'a term with empty lists matches nothing': [affinity({ matchExpressions: [], matchFields: [] }), false],
     'terms are alternatives': [

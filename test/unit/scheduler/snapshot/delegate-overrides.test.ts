@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import type { PatchOperation } from '../../../../api/placement/delegate-override.ts';
 import { PARENT_UID_LABEL } from '../../../../api/objects/keys.ts';
 import { overriddenChaperon } from '../../../../scheduler/snapshot/delegate-overrides.ts';
+import { toRequirements } from '../../../../scheduler/snapshot/target-capacity.ts';
 import { aChaperon, frozen, labelled } from '../../../support/builders.ts';
 import { rulesOf } from '../../../support/placement.ts';
 
@@ -88,6 +89,29 @@ describe('overriddenChaperon', () => {
   }
 });
 
+describe('an override that makes something else of a delegate than a pod', () => {
+  const misshapen: Record<string, readonly [operation: PatchOperation, problem: RegExp]> = {
+    'has no containers': [{ op: 'remove', path: '/spec/containers' }, /spec\.containers is missing$/],
+    'has a container that is nothing':
+      [{ op: 'add', path: '/spec/containers/-', value: null }, /spec\.containers\[1\] is not an object$/],
+    'has init containers by name':
+      [{ op: 'add', path: '/spec/initContainers', value: {} }, /spec\.initContainers is not a list$/],
+    'has tolerations by key': [{ op: 'add', path: '/spec/tolerations', value: {} }, /must have a list in tolerations$/],
+  };
+  for (const [what, [operation, problem]] of Object.entries(misshapen)) {
+    it(`does not apply where it ${what}`, () => {
+      const result = patched(operation);
+      assert.match(result.kind === 'failed' ? result.message : 'applied', problem);
+    });
+  }
+  it('may unset with null what Kubernetes lets be unset', () => {
+    const made = chaperonAfter({ op: 'add', path: '/spec/initContainers', value: null }, {
+      op: 'add', path: '/spec/affinity', value: null,
+    });
+    assert.deepEqual([...toRequirements(made.spec).requests], [...toRequirements(chaperon.spec).requests]);
+  });
+});
+
 describe('the patch of an override', () => {
   const value = { hard: ['ssd'] };
   const rows: Readonly<Record<string, readonly [patch: readonly PatchOperation[], at: string, value: unknown]>> = {
@@ -110,11 +134,11 @@ describe('the patch of an override', () => {
 
   it('is not changed by being applied, and gives the same the second time', () => {
     const patch: readonly PatchOperation[] = frozen([
-      { op: 'add', path: '/spec/nodeSelector', value }, { op: 'add', path: '/spec/nodeSelector/hard/-', value: 'nvme' },
+      { op: 'add', path: '/spec/dnsConfig', value }, { op: 'add', path: '/spec/dnsConfig/hard/-', value: 'nvme' },
     ] as unknown as PatchOperation[]);
-    const [first, second] = [chaperonAfter(...patch), chaperonAfter(...patch)];
-    const wanted = { hard: ['ssd', 'nvme'] };
-    assert.deepEqual([first.spec.nodeSelector, second.spec.nodeSelector], [wanted, wanted]);
+    const made = [chaperonAfter(...patch), chaperonAfter(...patch)].map(({ spec }) => Object.entries(spec));
+    const wanted = ['dnsConfig', { hard: ['ssd', 'nvme'] }];
+    assert.deepEqual(made.map((fields) => fields.find(([name]) => name === 'dnsConfig')), [wanted, wanted]);
     assert.deepEqual(value, { hard: ['ssd'] });
   });
   it('applies as a whole or not at all', () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { NodeGroup } from '../../../../api/kinds/cluster-summary.ts';
-import type { ResourceList } from '../../../../api/objects/core.ts';
+import type { PodSpec, ResourceList } from '../../../../api/objects/core.ts';
 import { nodeDigest } from '../../../../model/resources/node-digest.ts';
 import {
   addAmounts, formatResourceList, NO_AMOUNTS, parseResourceList, subtractAmounts, type ResourceAmounts,
@@ -57,6 +57,16 @@ describe('toRequirements', () => {
   it('carries what narrows the choice of a node', () => {
     const rules = { nodeSelector: { disk: 'ssd' }, tolerations: [{ operator: 'Exists' as const }], affinity: {} };
     assert.deepEqual(toRequirements(aPod(withSpec(rules)).spec), { requests: new Map([['pods', 1]]), ...rules });
+  });
+
+  it('takes null for what is not set, as Kubernetes does', () => {
+    const written = {
+      affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: null }, podAffinity: null },
+      tolerations: [{ key: 'a', operator: 'Exists', effect: null }],
+    };
+    assert.deepEqual(toRequirements(aPod(withSpec(written as unknown as PodSpec)).spec), {
+      requests: new Map([['pods', 1]]), affinity: { nodeAffinity: {} }, tolerations: [{ key: 'a', operator: 'Exists' }],
+    });
   });
 });
 
