@@ -39,29 +39,31 @@ export function podRequests(spec: PodSpec): ResourceAmounts {
 export function heldRequests({ metadata, spec, status = {} }: Pod): ResourceAmounts {
   if ((metadata.generation ?? 0) <= 1) return podRequests(spec);
   const asksInVain = findCondition(status.conditions, 'PodResizePending')?.reason === 'Infeasible';
+  const { containers, initContainers = [], overhead = {}, resources } = spec;
   const { containerStatuses = [], initContainerStatuses = [] } = status;
   const states = new Map([...containerStatuses, ...initContainerStatuses].map((state) => [state.name, state]));
-  const held = (container: Container): Container =>
-    withHeld(container, states.get(container.name) ?? {}, asksInVain);
+  const held = ({ name, resources: asked }: Container): Container =>
+    ({ name, ...toHeld(asked, states.get(name) ?? {}, asksInVain) });
   return podRequests({
-    ...withHeld(spec, spec.resources?.requests === undefined ? {} : status, asksInVain),
-    containers: spec.containers.map(held),
-    ...(spec.initContainers && {
-      initContainers: spec.initContainers.map((one) => (one.restartPolicy === 'Always' ? held(one) : one)),
-    }),
+    containers: containers.map(held), overhead,
+    initContainers: initContainers.map(
+      (one) => (one.restartPolicy === 'Always' ? { ...held(one), restartPolicy: 'Always' } : one),
+    ),
+    ...toHeld(resources, resources?.requests === undefined ? {} : status, asksInVain),
   });
 }
 
-/** A container, or a pod as a whole, with what it holds as its requests. */
-function withHeld<T extends { readonly resources?: ResourceRequirements }>(
-  asking: T, { resources, allocatedResources }: Pick<ContainerStatus | PodStatus, 'resources' | 'allocatedResources'>,
+/** The resources of a container, or of a pod as a whole, with what it holds as its requests. */
+function toHeld(
+  asked: ResourceRequirements | undefined,
+  { resources, allocatedResources }: Pick<ContainerStatus | PodStatus, 'resources' | 'allocatedResources'>,
   asksInVain: boolean,
-): T {
-  if (resources === undefined) return asking;
+): { readonly resources?: ResourceRequirements } {
+  if (resources === undefined) return asked === undefined ? {} : { resources: asked };
   const amountsOf = (list: ResourceList | undefined) => parseResourceList(list).amounts;
   const has = maxAmounts(amountsOf(resources.requests), amountsOf(allocatedResources));
-  const requests = asksInVain ? has : maxAmounts(amountsOf(asking.resources?.requests), has);
-  return { ...asking, resources: { ...asking.resources, requests: formatResourceList(requests) } };
+  const requests = asksInVain ? has : maxAmounts(amountsOf(asked?.requests), has);
+  return { resources: { ...asked, requests: formatResourceList(requests) } };
 }
 
 /** Requests of single-container pods by their resources object, which many pods share. */

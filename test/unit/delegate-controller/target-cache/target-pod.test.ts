@@ -107,9 +107,10 @@ describe('TARGET_POD_FIELDS', () => {
     { requiredKeys: [] },
   );
   const containers = fc.array(
-    fc.record({ name: fc.string(), image: fc.string(), resources, restartPolicy: fc.constant('Always') }, {
-      requiredKeys: ['name'],
-    }),
+    fc.record(
+      { name: fc.constantFrom('a', 'b'), image: fc.string(), resources, restartPolicy: fc.constant('Always') },
+      { requiredKeys: ['name'] },
+    ),
     { maxLength: 3 },
   );
   const aPodOfAnyKind = fc
