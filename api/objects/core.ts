@@ -159,10 +159,14 @@ export interface PodSpec {
   readonly hostname?: string;
   readonly hostnameOverride?: string;
   readonly hostNetwork?: boolean;
+  /** Of the runtime class. */
   readonly overhead?: ResourceList;
   readonly resources?: ResourceRequirements;
   readonly priority?: number;
   readonly priorityClassName?: string;
+  /** Of the priority class. */
+  readonly preemptionPolicy?: string;
+  readonly runtimeClassName?: string;
 }
 
 /** `core/v1` PodPhase. */

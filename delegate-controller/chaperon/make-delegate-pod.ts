@@ -2,7 +2,7 @@
 import type { Pod } from '../../api/objects/core.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { ADMIRALTY_API_VERSION } from '../../api/objects/group-version.ts';
-import { toDelegateMeta } from '../../model/delegate/delegate-manifest.ts';
+import { toDelegateMeta, toDelegatePodSpec } from '../../model/delegate/delegate-manifest.ts';
 import { withOwnScheduler } from './candidate-protocol.ts';
 
 /** The delegate pod. It has its chaperon's name, so that the API server's uniqueness prevents a second one. */
@@ -12,6 +12,6 @@ export function toDelegatePod(chaperon: PodChaperon): Pod {
     { apiVersion: ADMIRALTY_API_VERSION, kind: 'PodChaperon', name, uid, controller: true, blockOwnerDeletion: true };
   return {
     apiVersion: 'v1', kind: 'Pod', metadata: { ...toDelegateMeta(chaperon), ownerReferences: [owner] },
-    spec: withOwnScheduler(chaperon.spec),
+    spec: withOwnScheduler(toDelegatePodSpec(chaperon)),
   };
 }

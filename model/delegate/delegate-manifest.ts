@@ -1,6 +1,6 @@
-// The metadata of a delegate pod, taken from its chaperon. Used by the target's controller and, in Pod mode, by the
-// source.
-import type { ObjectMeta, StringMap } from '../../api/objects/core.ts';
+// The metadata and the spec of a delegate pod, taken from its chaperon. Used by the target's controller and, in Pod
+// mode, by the source.
+import type { ObjectMeta, PodSpec, StringMap } from '../../api/objects/core.ts';
 import {
   SENT_CHANGES_ANNOTATION, ELECT_ANNOTATION, FENCE_ANNOTATION, FENCED_AT_ANNOTATION, GRACE_PERIOD_ANNOTATION,
   POD_MISSING_SINCE_ANNOTATION, SOURCE_MANIFEST_ANNOTATION, SOURCE_WATCHES_PODS_ANNOTATION, STREAMS_ASKED_ANNOTATION,
@@ -24,6 +24,14 @@ export function toDelegateMeta(
   return {
     name, namespace, ...(labels && { labels }), ...(annotations && { annotations: withoutDropped(annotations) }),
   };
+}
+
+/**
+ * The spec of the delegate of a chaperon. The overhead is the one of the source's runtime class: it counts when a
+ * target is chosen, and an API server rejects a pod with any other than that of its own class.
+ */
+export function toDelegatePodSpec({ spec: { overhead: _overhead, ...spec } }: PodChaperon): PodSpec {
+  return spec;
 }
 
 function withoutDropped(annotations: StringMap): StringMap {

@@ -8,7 +8,7 @@ import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { POD_CHAPERONS, PODS } from '../../api/resource-types.ts';
 import type { Chaperon } from './remembered-delegate.ts';
-import { toDelegateMeta } from './delegate-manifest.ts';
+import { toDelegateMeta, toDelegatePodSpec } from './delegate-manifest.ts';
 import type { Plan } from '../objects/plan.ts';
 
 /**
@@ -64,7 +64,7 @@ export const DELEGATIONS: Readonly<Record<DelegationMode, Delegation>> = {
 function toDirectDelegate(chaperon: PodChaperon): Pod {
   const runsOnce = (chaperon.spec.restartPolicy ?? 'Always') !== 'Always';
   const metadata = { ...toDelegateMeta(chaperon), ...(runsOnce && { finalizers: [RUN_ONCE_FINALIZER] }) };
-  return { apiVersion: 'v1', kind: 'Pod', metadata, spec: chaperon.spec };
+  return { apiVersion: 'v1', kind: 'Pod', metadata, spec: toDelegatePodSpec(chaperon) };
 }
 
 /**

@@ -137,8 +137,11 @@ function withoutConstraints(spec: PodSpec): PodSpec {
 }
 
 function toDelegateSpec(spec: PodSpec): PodSpec {
-  // The target resolves the priority class and places the pod itself. A pod is sent only once its gates are open.
-  const { priority: _priority, nodeName: _nodeName, schedulingGates: _gates, ...rest } = spec;
+  // The target resolves the priority class, which its preemption policy comes from as well, and places the pod itself.
+  // A pod is sent only once its gates are open.
+  const {
+    priority: _priority, preemptionPolicy: _preemption, nodeName: _nodeName, schedulingGates: _gates, ...rest
+  } = spec;
   return withoutServiceAccountToken(rest);
 }
 

@@ -54,6 +54,10 @@ async function create(type: ResourceType, name: string, object: object): Promise
   await world.source.client.create(type, { ...rest, metadata: { ...metadata, ...at } });
 }
 
+async function createInTargets(type: ResourceType, name: string, object: object): Promise<void> {
+  for (const { client } of world.targets) await client.create(type, { ...object, metadata: { name } });
+}
+
 const createPod = (name: string, spec: object = {}): Promise<void> => create(PODS, name, template(name, spec));
 
 function proxies(app: string): readonly Pod[] {
@@ -217,7 +221,7 @@ const WORKLOADS: Readonly<Record<string, () => Promise<void>>> = {
     await isRefused('account', /serviceaccount "builder" not found/);
   },
   'PriorityClass that the target lacks': async () => {
-    await create(PRIORITY_CLASSES, 'urgent', { value: 1_000 });
+    await create(PRIORITY_CLASSES, 'urgent', { value: 1_000, preemptionPolicy: 'Never' });
     // the admission of an API server learns of a class a moment after it was made
     const made = await pollUntil(
       () => createPod('priority', { priorityClassName: 'urgent' }).then(() => true, unlessUnknownClass),
@@ -225,11 +229,16 @@ const WORKLOADS: Readonly<Record<string, () => Promise<void>>> = {
     );
     assert.ok(made, 'the class is known');
     await isRefused('priority', /no PriorityClass with name urgent was found/);
+    await createInTargets(PRIORITY_CLASSES, 'urgent', { value: 7 }); // which preempts, as the source's does not
+    await run('priority');
   },
   'RuntimeClass that the target lacks': async () => {
-    await create(RUNTIME_CLASSES, 'sealed', { handler: 'sealed' });
+    await create(RUNTIME_CLASSES, 'sealed', { handler: 'sealed', overhead: { podFixed: { cpu: '250m' } } });
     await createPod('runtime', { runtimeClassName: 'sealed' });
     await isRefused('runtime', /RuntimeClass "sealed" not found/);
+    await createInTargets(RUNTIME_CLASSES, 'sealed', { handler: 'sealed', overhead: { podFixed: { cpu: '100m' } } });
+    await run('runtime');
+    assert.deepEqual(delegatesOf('runtime')[0]?.spec.overhead, { cpu: '100m' });
   },
   'pull Secret that the source lacks': async () => {
     await createPod('pulls', { imagePullSecrets: [{ name: 'registry' }] });

@@ -9,7 +9,7 @@ import {
 import { toDelegatePod } from '../../../../delegate-controller/chaperon/make-delegate-pod.ts';
 import { toTargetPodRecord } from '../../../../delegate-controller/target-cache/target-pod.ts';
 import { isElected } from '../../../../model/pod/pod.ts';
-import { aChaperon, annotated, frozen, labelled, withStatus } from '../../../support/builders.ts';
+import { aChaperon, annotated, frozen, labelled, withSpec, withStatus } from '../../../support/builders.ts';
 
 describe('toDelegatePod', () => {
   it("has its chaperon's name and namespace, and no identity of its own yet", () => {
@@ -35,6 +35,10 @@ describe('toDelegatePod', () => {
     toDelegatePod(aChaperon(labelled({ 'P/app': 'web' }))).metadata.labels,
     { [PARENT_UID_LABEL]: 'proxy-uid', 'P/app': 'web' },
   ));
+  it("gets its overhead from the target's runtime class, which must be what it says", () => {
+    const spec: PodSpec = { containers: [], runtimeClassName: 'sandboxed', overhead: { cpu: '250m' } };
+    assert.deepEqual(toDelegatePod(aChaperon(withSpec(spec))).spec, { containers: [], runtimeClassName: 'sandboxed' });
+  });
   it('carries no status', () => assert.equal(
     toDelegatePod(aChaperon(withStatus({ phase: 'Pending' }))).status, undefined,
   ));

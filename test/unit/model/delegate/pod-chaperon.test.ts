@@ -81,8 +81,9 @@ describe('toPodChaperon', () => {
   it('carries no status', () => assert.equal(chaperonOf(withStatus({ phase: 'Running' })).status, undefined));
 
   const specs: Record<string, readonly [before: Partial<PodSpec>, after: Partial<PodSpec>]> = {
-    'lets the target resolve the priority class':
-      [{ priority: 7, priorityClassName: 'high' }, { priorityClassName: 'high' }],
+    'lets the target resolve the priority class': [
+      { priority: 7, preemptionPolicy: 'Never', priorityClassName: 'high' }, { priorityClassName: 'high' },
+    ],
     'lets the target choose the node': [{ nodeName: 'mine' }, {}],
     // The pod is scheduled only once its gates are open; a delegate with gates would wait for nobody.
     'leaves out scheduling gates, which the source has opened': [{ schedulingGates: [{ name: 'quota' }] }, {}],
@@ -133,7 +134,7 @@ describe('toPodChaperon', () => {
     assert.deepEqual(chaperonOf(withSpec(spec)).spec, { ...spec, ...HOST });
   });
 
-  const DROPPED = ['priority', 'nodeName', 'schedulingGates', 'ephemeralContainers'];
+  const DROPPED = ['priority', 'preemptionPolicy', 'nodeName', 'schedulingGates', 'ephemeralContainers'];
   it('has the spec of the stored proxy apart from the fields above; unknown fields survive', () => {
     const field =
       fc.oneof(fc.constantFrom(...DROPPED, 'dnsPolicy', 'hostNetwork', 'resourceClaims', '__proto__'), fc.string());
