@@ -23,6 +23,8 @@ export type Written =
   | { readonly kind: 'equal' }
   /** The target has an object of that name that is not our copy. */
   | { readonly kind: 'foreign' }
+  /** Only a new copy can be what the source's object is now. */
+  | { readonly kind: 'unchangeable' }
   /** The cache was stale. */
   | { readonly kind: 'stale' };
 

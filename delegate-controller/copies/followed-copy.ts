@@ -115,9 +115,12 @@ export function isCopyOf(copy: KubernetesObject, clusterId: string): boolean {
     && annotations[PARENT_NAMESPACE_ANNOTATION] === namespace;
 }
 
-/** How a copy gets to a target: by this write, not at all, or after an object of the same name is gone. */
-export type CopyStep = { readonly kind: 'write'; readonly command: Command } | { readonly kind: 'equal' }
-  | { readonly kind: 'foreign' };
+/**
+ * How a copy gets to a target: by this write, not at all, or after an object of the same name is gone: somebody else's,
+ * or a copy that no write changes into this one.
+ */
+export type CopyStep = { readonly kind: 'write'; readonly command: Command }
+  | { readonly kind: 'equal' | 'foreign' | 'unchangeable' };
 
 /**
  * Decides the write. `source` and `existing` are from uncached reads; `existing` is the target's object of that name.
@@ -129,6 +132,7 @@ export function planCopy(
   if (existing === undefined) return { kind: 'write', command: { kind: 'create', type: kind.type, object: desired } };
   if (!isCopyOf(existing, clusterId)) return { kind: 'foreign' };
   if (copyDigest(kind, existing) === copyDigest(kind, desired)) return { kind: 'equal' };
+  if (keepsItsOwn(kind, existing, desired)) return { kind: 'unchangeable' };
   const { namespace, name = '', uid, resourceVersion } = existing.metadata;
   const patch = {
     ...fieldsPatch(kind, existing, desired),
@@ -137,6 +141,14 @@ export function planCopy(
   return {
     kind: 'write', command: { kind: 'patch', type: kind.type, at: { namespace, name }, patchType: 'merge', patch },
   };
+}
+
+/** Whether a copy has a user's value where its cluster is to set one now: for an old copy, an API server does not. */
+function keepsItsOwn(
+  { setByEachCluster }: FollowedKind, existing: KubernetesObject, desired: KubernetesObject,
+): boolean {
+  return setByEachCluster.some(({ path, unless }) =>
+    unless !== undefined && valuesAt(existing, path)[0] === unless && valuesAt(desired, path)[0] === undefined);
 }
 
 function metadataPatch(existing: ObjectMeta, desired: ObjectMeta): {

@@ -172,6 +172,9 @@ export class TargetFollower {
     try {
       const written = await copies.write({ object, copy: state.copy }, signal);
       if (written.kind === 'foreign') return this.#refused(at, NOT_OURS);
+      if (written.kind === 'unchangeable' && state.copy !== undefined) {
+        return await this.#remake(at, state.copy, copies, signal);
+      }
       if (written.kind === 'stale') return { kind: 'requeue-after', ms: CACHE_LAG_MS };
       const desired = typeof state.source === 'object' ? state.source.digest : '';
       if (written.kind === 'stored') {

@@ -87,7 +87,7 @@ describe('objects that follow elected pods', () => {
   /** Objects of any kind, as far as tests look at them. */
   interface Seen extends KubernetesObject {
     readonly data?: StringMap;
-    readonly spec?: { readonly selector?: StringMap; readonly ipFamilyPolicy?: string };
+    readonly spec?: { readonly selector?: StringMap; readonly clusterIP?: string; readonly ipFamilyPolicy?: string };
     readonly status?: Pod['status'];
   }
 
@@ -385,9 +385,10 @@ describe('objects that follow elected pods', () => {
 
   describe('a Service that selects elected pods, and its Ingress', () => {
     const namespace = 'follow-service';
-    const service = (selector: StringMap): KubernetesObject => ({
+    const service = (selector: StringMap, fields: object = {}): KubernetesObject => ({
       metadata: { namespace, name: 'web' },
-      spec: { selector, ports: [{ port: 80 }], ipFamilyPolicy: 'PreferDualStack' }, // which one family serves as well
+      // the policy is one that one family serves as well
+      spec: { selector, ports: [{ port: 80 }], ipFamilyPolicy: 'PreferDualStack', ...fields },
     }) as KubernetesObject;
 
     before(async () => {
@@ -423,6 +424,20 @@ describe('objects that follow elected pods', () => {
       for (const collection of watched.ingresses) {
         await collection.until('the Ingress is there', (objects) => one(objects, namespace, 'web') !== undefined);
       }
+    });
+
+    it('have an address again where the Service was headless for a while', async () => {
+      const isHeadless = (all: readonly KubernetesObject[]) => one(all, namespace, 'web')?.spec?.clusterIP === 'None';
+      const hasAddress = (all: readonly KubernetesObject[]) =>
+        /^\d/.test(one(all, namespace, 'web')?.spec?.clusterIP ?? '');
+      const remake = async (fields: object) => {
+        await world.source.client.delete(SERVICES, { namespace, name: 'web' });
+        await make(service({ app: 'web' }, fields), SERVICES);
+      };
+      await remake({ clusterIP: 'None' });
+      for (const collection of watched.services) await collection.until('web is headless', isHeadless, GONE_MS);
+      await remake({});
+      for (const collection of watched.services) await collection.until('web has an address', hasAddress, GONE_MS);
     });
 
     it('stay out of a target where a policy lets none of their pods run, and go to it as soon as it does', async () => {

@@ -209,6 +209,15 @@ describe('planCopy', () => {
     ));
   }
 
+  it('cannot change a headless copy into another one: an API server keeps its clusterIP without a word', () => {
+    const [headless, usual] = [{ clusterIP: 'None' }, { clusterIP: '10.0.0.7' }].map(
+      (spec) => anObject({ spec: { ...spec, selector: { a: 'b' } } }),
+    );
+    const copy = stored(toCopy(SERVICE, headless!, CLUSTER));
+    assert.deepEqual(planCopy(SERVICE, usual!, copy, CLUSTER), { kind: 'unchangeable' });
+    assert.deepEqual(planCopy(SERVICE, headless!, copy, CLUSTER), { kind: 'equal' });
+  });
+
   it('writes nothing when nothing differs', () => {
     assert.deepEqual(
       planCopy(CONFIG_MAP, source, stored(toCopy(CONFIG_MAP, source, CLUSTER)), CLUSTER), { kind: 'equal' },
