@@ -102,6 +102,7 @@ export interface DownwardSource {
 export interface ProjectedSource {
   readonly downwardAPI?: DownwardSource;
   readonly secret?: unknown;
+  readonly serviceAccountToken?: object;
 }
 
 /** `core/v1` Container. */

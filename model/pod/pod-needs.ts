@@ -1,7 +1,7 @@
 // What a pod needs in its cluster: the Secrets and ConfigMaps that it refers to, and the Services whose selectors match
 // its labels. Pods of one template have equal needs, which are stored once, and controllers count templates instead of
 // pods.
-import type { Pod, StringMap } from '../../api/objects/core.ts';
+import type { Pod, PodSpec, StringMap, Volume } from '../../api/objects/core.ts';
 import { fieldPath, valuesAt, type FieldPath } from '../objects/field-path.ts';
 
 /** The needs of a pod. */
@@ -55,8 +55,25 @@ function forEveryContainerList(path: string): string[] {
   return ['containers', 'initContainers', 'ephemeralContainers'].map((sort) => path.replace('containers', sort));
 }
 
+/**
+ * The volume with the token of the pod's ServiceAccount (admission plugin ServiceAccount), which the delegate does not
+ * get: it has one of its own cluster. OpenShift puts a ConfigMap of its own there.
+ */
+function isTokenVolume({ name, projected }: Volume): boolean {
+  if (!name.startsWith('kube-api-access-')) return false;
+  return projected?.sources?.some(({ serviceAccountToken }) => serviceAccountToken !== undefined) === true;
+}
+
+function withoutTokenVolume(spec: PodSpec): PodSpec {
+  const { volumes } = spec;
+  return volumes?.some(isTokenVolume) === true
+    ? { ...spec, volumes: volumes.filter((volume) => !isTokenVolume(volume)) }
+    : spec;
+}
+
 /** The objects that a pod refers to, as `plural/name`, sorted. */
-export function podReferences({ spec }: Pod): readonly string[] {
+export function podReferences(pod: Pod): readonly string[] {
+  const spec = withoutTokenVolume(pod.spec);
   let references: Set<string> | undefined; // most pods have none
   for (const { plural, path } of PATHS) {
     for (const name of valuesAt(spec, path)) {

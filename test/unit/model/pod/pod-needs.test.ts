@@ -35,6 +35,20 @@ describe('podReferences', () => {
     'a CSI driver\'s Secret': [volume({ csi: { driver: 'd', nodePublishSecretRef: { name: 'x' } } }), ['secrets/x']],
     'not the CA that every cluster has':
       [volume({ projected: { sources: [{ configMap: { name: 'kube-root-ca.crt' } }] } }), []],
+    'not what comes with the token of its ServiceAccount, which it does not keep': [
+      {
+        volumes: [
+          {
+            name: 'kube-api-access-abcde',
+            projected: {
+              sources: [{ serviceAccountToken: {} }, { configMap: { name: 'openshift-service-ca.crt' } }],
+            },
+          },
+          { name: 'kube-api-access-own', configMap: { name: 'x' } },
+        ],
+      },
+      ['configmaps/x'],
+    ],
     'not what has no name': [volume({ configMap: {} }), []],
     'not a claim, which does not follow': [volume({ persistentVolumeClaim: { claimName: 'x' } }), []],
   };
