@@ -35,6 +35,8 @@ export interface RecorderLimits {
 
 const LIMITS: RecorderLimits = { waiting: 1_000, remembered: 4_096, seriesEndsMs: 6 * 60_000, seriesEveryMs: 30_000 };
 const MAX_NOTE = 1_024;
+/** Longest name of an object (Kubernetes "Object names", DNS subdomain). */
+const MAX_NAME = 253;
 /** Interval at which series are checked, in ms. */
 const SERIES_CHECK_MS = 1_000;
 
@@ -86,7 +88,7 @@ export class EventRecorder implements EventSink {
       return this.#enqueue(known);
     }
     this.#sequence += 1;
-    const name = `${event.regarding.name}.${now.toString(16)}${this.#sequence.toString(16).padStart(4, '0')}`;
+    const name = eventName(regarding.name, `${now.toString(16)}${this.#sequence.toString(16).padStart(4, '0')}`);
     const fresh: Remembered =
       { event, name, firstAt: now, lastAt: now, count: 1, writtenCount: 0, writtenAt: 0, isWaiting: false };
     this.#remembered.set(key, fresh);
@@ -166,6 +168,12 @@ export class EventRecorder implements EventSink {
     };
     return written;
   }
+}
+
+/** As in client-go, but of a long name there is as much as fits, without a dot or dash at the end. */
+function eventName(about: string, unique: string): string {
+  const room = MAX_NAME - 1 - unique.length;
+  return `${about.length > room ? about.slice(0, room).replace(/[.-]+$/, '') : about}.${unique}`;
 }
 
 function microTime(ms: number): string {

@@ -46,6 +46,19 @@ describe('EventRecorder', () => {
     request.answer(201, {});
   });
 
+  it('names an event of an object with a long name as an API server accepts it', async () => {
+    const name = `${'long-name.'.repeat(25)}p`;
+    start().record({ ...EVENT, regarding: { ...EVENT.regarding, name } });
+    const request = await server.next();
+    const { metadata, regarding } = JSON.parse(request.body) as {
+      metadata: { name: string }; regarding: { name: string };
+    };
+    assert.ok(metadata.name.length <= 253, metadata.name);
+    assert.match(metadata.name, /^long-name\.[a-z0-9.-]*[a-z0-9]\.[0-9a-f]+$/);
+    assert.equal(regarding.name, name);
+    request.answer(201, {});
+  });
+
   it('makes a series of what happens again, and writes it once for many times', async () => {
     const recorder = start();
     recorder.record(EVENT);
