@@ -38,6 +38,8 @@ export class ResourceShares {
   readonly #options: ResourceShareOptions;
   readonly #shares: Informer<ResourceShare, ObservedResourceShare>;
   readonly #listeners: (() => void)[] = [];
+  /** When the status of a share was written last, by its name, in ms of a monotonic clock. */
+  readonly #writtenAt = new Map<string, number>();
 
   constructor(options: ResourceShareOptions) {
     this.#options = options;
@@ -63,6 +65,7 @@ export class ResourceShares {
     this.#shares.onChange((name, before, after) => {
       this.ledger.set(name, after);
       if (after !== undefined) controller.enqueue(name);
+      else this.#writtenAt.delete(name);
       if (JSON.stringify(before?.spec) !== JSON.stringify(after?.spec)) {
         for (const listener of this.#listeners) listener();
       }
@@ -105,10 +108,13 @@ export class ResourceShares {
     const status =
       toResourceShareStatus(before, spec, this.ledger.statusOf(share), { generation, now: new Date().toISOString() });
     if (status === before) return DONE;
+    const ms = (this.#writtenAt.get(name) ?? -Infinity) + STATUS_INTERVAL_MS - performance.now();
+    if (ms > 0) return { kind: 'requeue-after', ms };
     const patch = { metadata: { uid }, status: resourceShareStatusPatch(before, status) };
     await this.#options.client
       .patch(RESOURCE_SHARES, { name, subresource: 'status' }, { patchType: 'merge', patch }, signal)
       .catch(unless(isNotFound));
+    if (this.#shares.get(name) !== undefined) this.#writtenAt.set(name, performance.now());
     return { kind: 'requeue-after', ms: STATUS_INTERVAL_MS };
   }
 }
