@@ -4,14 +4,13 @@ import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import type { Pod } from '../../api/objects/core.ts';
 import { SENT_CHANGES_ANNOTATION } from '../../api/objects/keys.ts';
 import { PODS } from '../../api/resource-types.ts';
-import { ignoreStale, isNotFound, isRejection } from '../../kubernetes/flow/api-error.ts';
+import { ignoreStale } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import type { EventSink } from '../../kubernetes/controller/event-recorder.ts';
-import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
+import { executeEach } from '../../kubernetes/controller/execute-plan.ts';
 import { planLiveChanges } from '../../model/pod/live-changes.ts';
 import { controllerOf, objectKey } from '../../model/pod/pod.ts';
 import { regardingPod, type EventRecord } from '../../model/proxy/event-record.ts';
-import { messageOf } from '../../process/errors.ts';
 
 /** What changes are applied with. */
 export interface ChangeTools {
@@ -22,27 +21,34 @@ export interface ChangeTools {
 }
 
 /**
- * Applies changes, given as in the annotation. A change that this cluster rejects is not retried: the delegate is
- * annotated as if it had it. Throws what API calls throw.
+ * Applies changes, given as in the annotation. A change that this cluster rejects is not retried, and keeps back no
+ * other: the delegate is annotated as if it had it. Throws what API calls throw.
  */
 export async function applyChanges(
-  { client, events, logger }: ChangeTools, { metadata }: PodChaperon, text: string, signal: AbortSignal,
+  tools: ChangeTools, { metadata }: PodChaperon, text: string, signal: AbortSignal,
 ): Promise<void> {
   const at = { namespace: metadata.namespace, name: metadata.name ?? '' };
-  let pod: Pod | undefined;
   try {
-    pod = await client.get(PODS, at, signal);
-    if (controllerOf(pod.metadata)?.uid !== metadata.uid) return;
-    await executePlan(client, planLiveChanges(pod, text), signal);
+    const pod = await tools.client.get(PODS, at, signal);
+    if (controllerOf(pod.metadata)?.uid === metadata.uid) await applyTo(pod, tools, text, signal);
   } catch (error) {
-    if (!isRejection(error) || (pod === undefined && isNotFound(error))) return ignoreStale(error);
-    logger.warn(
-      { chaperon: objectKey(metadata), error: messageOf(error) }, 'this cluster rejects a change of the running pod',
-    );
-    if (pod !== undefined) events.record(changeRefused(pod, messageOf(error)));
-    const patch = { metadata: { uid: pod?.metadata.uid, annotations: { [SENT_CHANGES_ANNOTATION]: text } } };
-    await client.patch(PODS, at, { patchType: 'merge', patch }, signal).catch(ignoreStale);
+    ignoreStale(error);
   }
+}
+
+async function applyTo(
+  pod: Pod, { client, events, logger }: ChangeTools, text: string, signal: AbortSignal,
+): Promise<void> {
+  const rejected = await executeEach(client, planLiveChanges(pod, text), signal);
+  if (rejected === undefined) return;
+  const { namespace, name = '', uid } = pod.metadata;
+  logger.warn(
+    { chaperon: objectKey(pod.metadata), error: rejected.message }, 'this cluster rejects a change of the running pod',
+  );
+  events.record(changeRefused(pod, rejected.message));
+  if (!rejected.isLast) return;
+  const patch = { metadata: { uid, annotations: { [SENT_CHANGES_ANNOTATION]: text } } };
+  await client.patch(PODS, { namespace, name }, { patchType: 'merge', patch }, signal);
 }
 
 function changeRefused({ metadata: { namespace = '', name = '', uid = '' } }: Pod, note: string): EventRecord {

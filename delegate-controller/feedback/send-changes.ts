@@ -4,8 +4,9 @@ import { PODS } from '../../api/resource-types.ts';
 import { isNotFound, isRejection } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import type { EventSink } from '../../kubernetes/controller/event-recorder.ts';
-import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
+import { executeEach, executePlan, type Rejected } from '../../kubernetes/controller/execute-plan.ts';
 import { DELEGATIONS } from '../../model/delegate/delegation.ts';
+import type { Chaperon } from '../../model/delegate/remembered-delegate.ts';
 import type { Plan } from '../../model/objects/plan.ts';
 import { planLiveChanges, withTakenBack, writeSentChanges } from '../../model/pod/live-changes.ts';
 import { regardingPod } from '../../model/proxy/event-record.ts';
@@ -21,7 +22,10 @@ export interface ChangeRoute {
   readonly events: EventSink;
 }
 
-/** Sends them. A change that the target rejects is reported and not retried. Throws what API calls throw. */
+/**
+ * Sends them. A change that the target rejects is reported and not retried, and keeps back no other. Throws what API
+ * calls throw.
+ */
 export async function sendChanges(
   { source, target, events }: ChangeRoute, proxy: ProxyPod,
   { chaperon, wanted }: Extract<FeedbackStep, { kind: 'apply-changes' }>, signal: AbortSignal,
@@ -35,16 +39,26 @@ export async function sendChanges(
     kind: 'patch', type: DELEGATIONS[mode].type, at: { namespace, name }, patchType: 'merge',
     patch: { metadata: { uid, annotations: { [SENT_CHANGES_ANNOTATION]: text } } },
   }];
-  let plan = noted;
+  const rejected = await carry(target, chaperon, { noted, text }, signal);
+  if (rejected === undefined) return;
+  events.record({
+    regarding: regardingPod(proxy), type: 'Warning', reason: 'ChangeRefused', action: 'Carry', note: rejected.message,
+  });
+  if (rejected.isLast) await executePlan(target, noted, signal);
+}
+
+/** Nothing is rejected of an object that is gone, as the watch will tell. */
+async function carry(
+  target: ClusterClient, { mode, namespace, name }: Chaperon,
+  { noted, text }: { readonly noted: Plan; readonly text: string }, signal: AbortSignal,
+): Promise<Rejected | undefined> {
+  if (mode === 'PodChaperon') return executeEach(target, noted, signal);
   try {
-    if (mode === 'Pod') plan = planLiveChanges(await target.get(PODS, { namespace, name }, signal), text);
-    await executePlan(target, plan, signal);
+    return await executeEach(
+      target, planLiveChanges(await target.get(PODS, { namespace, name }, signal), text), signal,
+    );
   } catch (error) {
     if (!isRejection(error)) throw error;
-    if (isNotFound(error) && plan === noted) return; // it is gone, as the watch will tell: nothing was refused
-    events.record({
-      regarding: regardingPod(proxy), type: 'Warning', reason: 'ChangeRefused', action: 'Carry', note: messageOf(error),
-    });
-    await executePlan(target, noted, signal);
+    return isNotFound(error) ? undefined : { message: messageOf(error), isLast: true };
   }
 }

@@ -2,8 +2,16 @@
 import { PODS } from '../../api/resource-types.ts';
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import type { Command, Plan } from '../../model/objects/plan.ts';
-import { isNotFound } from '../flow/api-error.ts';
+import { messageOf } from '../../process/errors.ts';
+import { isNotFound, isRejection } from '../flow/api-error.ts';
 import type { ClusterClient } from '../client/cluster-client.ts';
+
+/** What the API server has rejected of a plan. */
+export interface Rejected {
+  readonly message: string;
+  /** Whether the last command is part of it. */
+  readonly isLast: boolean;
+}
 
 /**
  * Executes a plan in order. A delete of an object that is already gone counts as done.
@@ -23,6 +31,30 @@ export async function executeAndRead(
   let last: KubernetesObject | undefined;
   for (const command of plan) last = await execute(client, command, signal);
   return last;
+}
+
+/**
+ * Executes all commands of a plan about one object, also those after one that the API server rejects. Undefined when it
+ * rejects none, and when the object is gone.
+ * @throws what another failing call threw; later commands were not tried.
+ */
+export async function executeEach(
+  client: ClusterClient, plan: Plan, signal: AbortSignal,
+): Promise<Rejected | undefined> {
+  const rejections: unknown[] = [];
+  let isLast = false;
+  for (const command of plan) {
+    const rejection = await execute(client.metadataOnly(), command, signal).then(() => undefined, unlessRejected);
+    isLast = rejection !== undefined;
+    if (isLast) rejections.push(rejection);
+  }
+  if (rejections.length === 0 || (rejections.length === plan.length && rejections.every(isNotFound))) return undefined;
+  return { message: rejections.map(messageOf).join('; '), isLast };
+}
+
+function unlessRejected(error: unknown): unknown {
+  if (!isRejection(error)) throw error;
+  return error;
 }
 
 async function execute(

@@ -186,18 +186,29 @@ export function planLiveChanges(pod: Pod, text: string): Plan {
   const { namespace, name = '', uid, annotations } = pod.metadata;
   if (annotations?.[SENT_CHANGES_ANNOTATION] === text) return [];
   const changes = readSentChanges(text)?.changes ?? {};
+  const before = readSentChanges(annotations?.[SENT_CHANGES_ANNOTATION])?.changes ?? {};
   const patch = (object: object, subresource?: 'resize' | 'status'): Plan[number] => ({
     kind: 'patch',
     type: PODS, at: { namespace, name, ...(subresource && { subresource }) }, patchType: 'strategic', patch: object,
   });
-  const resources = containerPatch(pod, changes.resources, 'resources');
-  const spec = { ...containerPatch(pod, changes.images, 'image'), ...otherFields(pod, changes) };
+  const resources = containerPatch(pod, since(before.resources, changes.resources), 'resources');
+  const images = containerPatch(pod, since(before.images, changes.images), 'image');
+  const spec = { ...images, ...otherFields(pod, before, changes) };
   const conditions = gateConditions(pod, changes.gates);
   const metadata = { uid, annotations: { [SENT_CHANGES_ANNOTATION]: text } };
   const resized = isEmpty(resources) ? [] : [patch({ metadata: { uid }, spec: resources }, 'resize')];
   if (conditions.length === 0) return [...resized, patch({ metadata, spec })];
   const changed = isEmpty(spec) ? [] : [patch({ metadata: { uid }, spec })];
   return [...resized, ...changed, patch({ metadata, status: { conditions } }, 'status')];
+}
+
+/** The values that were not sent before: what the target has made of those stands. */
+function since(
+  before: Readonly<Record<string, unknown>> = {}, values: Readonly<Record<string, unknown>> = {},
+): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(values).filter(([name, value]) => JSON.stringify(before[name]) !== JSON.stringify(value)),
+  );
 }
 
 function isEmpty(fields: object): boolean {
@@ -213,11 +224,14 @@ function gateConditions({ spec, status }: Pod, gates: Gates = {}): readonly Part
   });
 }
 
-function otherFields({ spec }: Pod, { activeDeadlineSeconds, tolerations = [] }: LiveChanges): Partial<PodSpec> {
-  const known = new Set((spec.tolerations ?? []).map(textOf));
+function otherFields(
+  { spec }: Pod, before: LiveChanges, { activeDeadlineSeconds, tolerations = [] }: LiveChanges,
+): Partial<PodSpec> {
+  const known = new Set([...(spec.tolerations ?? []), ...(before.tolerations ?? [])].map(textOf));
   const added = tolerations.filter((toleration) => !known.has(textOf(toleration)));
+  const hasNewDeadline = activeDeadlineSeconds !== undefined && activeDeadlineSeconds !== before.activeDeadlineSeconds;
   return {
-    ...(activeDeadlineSeconds !== undefined && { activeDeadlineSeconds }),
+    ...(hasNewDeadline && { activeDeadlineSeconds }),
     ...(added.length > 0 && { tolerations: [...(spec.tolerations ?? []), ...added] }),
   };
 }

@@ -16,7 +16,10 @@ import { SILENT } from '../../../support/scripted-api-server.ts';
 
 const { signal } = new AbortController();
 const CHANGES: LiveChanges = { images: { app: 'app:2' } };
-const TEXT = writeSentChanges({ of: stateOf(CHANGES), changes: CHANGES });
+const textOf = (changes: LiveChanges): string => writeSentChanges({ of: stateOf(changes), changes });
+const TEXT = textOf(CHANGES);
+/** Changes of which the first is rejected below. */
+const RESIZED: LiveChanges = { ...CHANGES, resources: { app: { requests: { cpu: '9' } } } };
 const rejected = new ApiError(422, 'Invalid', 'spec.containers[0].image is not allowed');
 
 interface Written {
@@ -60,12 +63,16 @@ const imagesIn = (written: readonly Written[]): readonly unknown[] => written.fl
   (patch.spec?.containers ?? []).map(({ image }) => image));
 
 describe('changes that a source sends', () => {
-  const send = (source: Pod | Error, mode: 'PodChaperon' | 'Pod', ...failures: readonly Error[]) => {
+  const send = (source: Pod | Error, mode: 'PodChaperon' | 'Pod', ...failures: readonly Error[]) =>
+    sendThese(CHANGES, source, mode, ...failures);
+  const sendThese = (
+    changes: LiveChanges, source: Pod | Error, mode: 'PodChaperon' | 'Pod', ...failures: readonly Error[]
+  ) => {
     const target = aCluster(aDelegate(), ...failures);
     const sink = anEventSink();
     const route = { source: aCluster(source).client, target: target.client, events: sink.events } as ChangeRoute;
     const chaperon = { ...aChaperonRecord(), mode };
-    const step = { kind: 'apply-changes', chaperon, wanted: { of: stateOf(CHANGES), changes: CHANGES } } as
+    const step = { kind: 'apply-changes', chaperon, wanted: { of: stateOf(changes), changes } } as
       unknown as Parameters<typeof sendChanges>[2];
     return { ...target, ...sink, done: sendChanges(route, aProxyRecord(), step, signal) };
   };
@@ -96,6 +103,12 @@ describe('changes that a source sends', () => {
       [['ChangeRefused', rejected.message, 'Warning']]);
     assert.notEqual(notedIn(written.at(-1)!), undefined);
   });
+  it('are applied where another one is rejected', async () => {
+    const { written, told, done } = sendThese(RESIZED, aProxy(), 'Pod', rejected);
+    await done;
+    assert.deepEqual([imagesIn(written), told.length], [['app:2'], 1]);
+    assert.notEqual(notedIn(written.at(-1)!), undefined);
+  });
   it('are over when the PodChaperon is gone: nobody has refused them', async () => {
     const gone = new ApiError(404, 'NotFound', 'podchaperons "web" not found');
     const { written, told, done } = send(aProxy(), 'PodChaperon', gone, gone);
@@ -113,11 +126,12 @@ describe('changes that a source sends', () => {
 });
 
 describe('changes that a target applies', () => {
-  const apply = (stored: Pod | Error, ...failures: readonly Error[]) => {
+  const apply = (stored: Pod | Error, ...failures: readonly Error[]) => applyThese(TEXT, stored, ...failures);
+  const applyThese = (text: string, stored: Pod | Error, ...failures: readonly Error[]) => {
     const cluster = aCluster(stored, ...failures);
     const sink = anEventSink();
     const tools: ChangeTools = { client: cluster.client, events: sink.events, logger: SILENT };
-    return { ...cluster, ...sink, done: applyChanges(tools, aChaperon(), TEXT, signal) };
+    return { ...cluster, ...sink, done: applyChanges(tools, aChaperon(), text, signal) };
   };
 
   it('change the delegate, and are noted on it', async () => {
@@ -142,6 +156,12 @@ describe('changes that a target applies', () => {
     assert.deepEqual(told.map(({ reason, regarding }) => [reason, regarding.uid]), [['ChangeRefused', 'delegate-uid']]);
     assert.deepEqual(written.map(notedIn), [TEXT]);
     assert.equal(written[0]?.patch.metadata?.uid, 'delegate-uid', 'and on no later one of its name');
+  });
+  it('change the delegate where another one is rejected', async () => {
+    const { written, told, done } = applyThese(textOf(RESIZED), aDelegate(), rejected);
+    await done;
+    assert.deepEqual([imagesIn(written), told.length], [['app:2'], 1]);
+    assert.deepEqual(written.map(notedIn), [textOf(RESIZED)]);
   });
   it('of a delegate that is gone are over', async () => {
     const { written, told, done } = apply(new ApiError(404, 'NotFound', '-'));

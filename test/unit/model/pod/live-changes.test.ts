@@ -144,6 +144,18 @@ describe('planLiveChanges', () => {
     ]);
   });
 
+  it('writes once what was changed once, whatever became of it', () => {
+    const before = {
+      images: { app: 'app:2' }, resources: { app: { requests: { cpu: '2' } } }, activeDeadlineSeconds: 9,
+      tolerations: [{ key: 'new', operator: 'Exists' }],
+    } as const;
+    const changes = { ...before, images: { app: 'app:2', side: 'side:2' } };
+    const marks = { [SENT_CHANGES_ANNOTATION]: writeSentChanges({ of: stateOf(before), changes: before }) };
+    assert.deepEqual(told(plan(changes, aDelegate(withSpec(BEFORE), annotated(marks)))), [
+      ['pod', 'strategic', { metadata: noted(changes), spec: { containers: [{ name: 'side', image: 'side:2' }] } }],
+    ]);
+  });
+
   it('adds tolerations to those that are there, and a deadline', () => {
     const changes = {
       tolerations: [{ key: 'own', operator: 'Exists' }, { key: 'new', operator: 'Exists' }], activeDeadlineSeconds: 9,
