@@ -93,8 +93,16 @@ export class PodChannels {
 
   /** Resolves when sent data was flushed, or never can be. */
   drained(): Promise<void> {
-    if (!this.#socket.writableNeedDrain) return Promise.resolve();
-    return Promise.race([this.closed, new Promise<void>((resolve) => this.#socket.once('drain', () => resolve()))]);
+    const socket = this.#socket;
+    if (!socket.writableNeedDrain) return Promise.resolve();
+    // no race with `closed`, which would keep what waited for it as long as the stream lasts
+    return new Promise((resolve) => {
+      const done = (): void => {
+        socket.off('drain', done).off('close', done);
+        resolve();
+      };
+      socket.once('drain', done).once('close', done);
+    });
   }
 
   /** Pauses reading until {@link resume}: backpressure. */

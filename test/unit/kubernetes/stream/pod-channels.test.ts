@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
-import { describe, it } from 'node:test';
+import { describe, it, mock } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { CHANNELS, PodChannels } from '../../../../kubernetes/stream/pod-channels.ts';
 import { OPCODES } from '../../../../kubernetes/stream/websocket-frames.ts';
@@ -165,6 +165,20 @@ describe('what is sent to a pod', () => {
     flush();
     await Promise.all([drain, drained]);
     await opened.drained();
+  });
+
+  it('leaves nothing behind for each time that it has waited', async () => {
+    const { opened, flush, socket } = channels({ highWaterMark: 1 });
+    const reactions = mock.method(opened.closed, 'then').mock;
+    const events = () => socket.listenerCount('drain') + socket.listenerCount('close');
+    const before = events();
+    for (let round = 0; round < 3; round += 1) {
+      opened.send(CHANNELS.stdin, Buffer.from('x'));
+      const drained = opened.drained();
+      flush();
+      await drained;
+    }
+    assert.deepEqual([reactions.callCount(), events()], [0, before]);
   });
 
   it('waits no longer once it never can be', async () => {
