@@ -14,6 +14,9 @@ export interface FreshCredentials {
   readonly changed: boolean;
 }
 
+/** Least time between two reads of rejected credentials that count as changes, in ms: each opens all watches anew. */
+const DISTRUST_MS = 10_000;
+
 /** Credentials of one connection and of its replacements. */
 export class CredentialSource {
   readonly #maxAgeMs: number;
@@ -24,6 +27,9 @@ export class CredentialSource {
   #renewal = Promise.resolve(false);
   #digest: string | undefined;
   #replaced = false;
+  #distrustedAt = -Infinity;
+  /** The next read counts as a change. */
+  #isDistrusted = false;
   #problem: string | undefined;
   /** Called when {@link problem} has changed. */
   onProblem: () => void = () => undefined;
@@ -47,7 +53,7 @@ export class CredentialSource {
 
   /** Whether they are due for a re-read. */
   get isDue(): boolean {
-    if (this.#replaced || this.#readAt === -Infinity) return true;
+    if (this.#replaced || this.#isDistrusted || this.#readAt === -Infinity) return true;
     return this.canChange && performance.now() - this.#readAt >= this.#maxAgeMs;
   }
 
@@ -70,7 +76,8 @@ export class CredentialSource {
     this.#connection = connection;
     this.#readAt = performance.now();
     const digest = digestOf(connection, resolved);
-    const changed = digest !== this.#digest;
+    const changed = digest !== this.#digest || this.#isDistrusted;
+    this.#isDistrusted = false;
     this.#digest = digest;
     return { connection, resolved, changed };
   }
@@ -97,6 +104,18 @@ export class CredentialSource {
     const resolved = await resolveCredentials(connection.credentials).catch(() => undefined);
     this.#readAt = -Infinity;
     return resolved !== undefined && digestOf(connection, resolved) !== before;
+  }
+
+  /**
+   * The server rejected a call and there were no other credentials: the next read, due now, counts as a change even if
+   * it finds the same. Returns false, and does nothing, if that happened less than {@link DISTRUST_MS} ago.
+   */
+  distrust(): boolean {
+    const now = performance.now();
+    if (now - this.#distrustedAt < DISTRUST_MS) return false;
+    this.#distrustedAt = now;
+    this.#isDistrusted = true;
+    return true;
   }
 
   /** Ends a plugin that is running: nobody waits for it any more. */

@@ -17,6 +17,10 @@ export interface Answer {
 }
 
 const MAX_ERROR_CHARACTERS = 4_096;
+/**
+ * What a proxy or load balancer says when the API server behind it is away; one that is about to stop says 503 itself.
+ */
+const GATEWAY_ANSWERS: readonly number[] = [502, 503, 504];
 
 /** A path with query parameters; undefined ones are omitted. */
 export function withQuery(path: string, query: Readonly<Record<string, string | undefined>> | undefined): string {
@@ -45,6 +49,11 @@ export function toApiError({ status, retryAfter, body }: Answer, tellsText = tru
   return new ApiError(
     status, typeof reason === 'string' ? reason : '', words.slice(0, MAX_ERROR_CHARACTERS), retryAfterMs,
   );
+}
+
+/** Whether it says that the API server is away, or about to stop. */
+export function isTurnedAway({ status }: ApiError): boolean {
+  return GATEWAY_ANSWERS.includes(status);
 }
 
 /** Reads the body of a streamed error response, which may stall or never end. Throws what ended the stream. */

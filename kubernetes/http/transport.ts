@@ -1,7 +1,7 @@
 // HTTP to one API server: a pool for calls and a session for watches, so that long streams never use up the slots of
 // short calls. Every call has a deadline, redirects are never followed, and credentials may change while calls and
 // watches continue.
-import { readErrorBody, toApiError, type Answer } from './api-answer.ts';
+import { isTurnedAway, readErrorBody, toApiError, type Answer } from './api-answer.ts';
 import { ApiError, UnreachableError } from '../flow/api-error.ts';
 import { CacheBudget } from '../flow/cache-budget.ts';
 import { observeCall } from './call-metrics.ts';
@@ -30,10 +30,6 @@ const MAX_ANSWER_BYTES = 128 << 20;
  * part.
  */
 const LOOKS_PER_AGE = 4;
-/**
- * What a proxy or load balancer says when the API server behind it is away; one that is about to stop says 503 itself.
- */
-const GATEWAY_ANSWERS: readonly number[] = [502, 503, 504];
 /** Pause after a 429 without Retry-After, in ms. */
 const DEFAULT_RETRY_AFTER_MS = 1_000;
 
@@ -180,8 +176,11 @@ export class Transport {
       answer = await this.#sendOnce(call, deadline, signal);
     }
     // An unauthenticated call was not processed: any call may be repeated.
-    if (answer.status !== 401 || !(await this.credentials.renew())) return answer;
-    return this.#sendOnce(call, deadline, signal);
+    if (answer.status !== 401) return answer;
+    if (await this.credentials.renew()) answer = await this.#sendOnce(call, deadline, signal);
+    // Open watches would go on until the server ends them: opened anew, they find out by themselves.
+    if (answer.status === 401 && this.credentials.distrust()) void this.#look();
+    return answer;
   }
 
   async #sendOnce(call: Call, deadline: number, signal: AbortSignal): Promise<Answer> {
@@ -275,7 +274,7 @@ export class Transport {
 
   #toApiError(answer: Answer, path = ''): ApiError {
     const error = toApiError(answer, this.limits === undefined);
-    if (GATEWAY_ANSWERS.includes(error.status)) this.activity.turnAway();
+    if (isTurnedAway(error)) this.activity.turnAway();
     if (slowsAllDown(error, path)) this.#turns.limiter.throttled(error.retryAfterMs ?? DEFAULT_RETRY_AFTER_MS);
     return error;
   }

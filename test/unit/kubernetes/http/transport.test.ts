@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import {
@@ -173,6 +175,50 @@ describe('Transport', () => {
       accepted.answer(200, {});
       const { body } = await opening;
       assert.equal(await text(body), '{}');
+    });
+
+    it('opens watches anew after a call that is refused for good, at most once in ten seconds', async (t) => {
+      let now = performance.now();
+      t.mock.method(performance, 'now', () => now);
+      const transport = open({ kind: 'token', token: 'revoked' });
+      const refuse = () => failing((call) => transport.call(call), 401, status(401, 'Unauthorized', 'unknown'));
+      const watch = async () => {
+        const opening = transport.stream(GET, new AbortController().signal);
+        (await server.next()).open();
+        return (await opening).body;
+      };
+      const ended = (body: Readable) => once(body, 'close').then(
+        () => 'no error', (error: unknown) => (error as Error).name,
+      );
+      const first = await watch();
+      const end = ended(first);
+      await refuse();
+      assert.equal(await end, 'CredentialsChangedError');
+      const second = await watch();
+      await refuse();
+      const between = transport.call(GET);
+      (await server.next()).answer(200, {});
+      await between;
+      assert.equal(second.destroyed, false);
+      now += 10_000;
+      const secondEnd = ended(second);
+      await refuse();
+      assert.equal(await secondEnd, 'CredentialsChangedError');
+    });
+
+    it('does not open watches anew because one of them is refused', async () => {
+      const transport = open({ kind: 'token', token: 'revoked' });
+      const signal = new AbortController().signal;
+      const opening = transport.stream(GET, signal);
+      (await server.next()).open();
+      const { body } = await opening;
+      const refused = assert.rejects(transport.stream(GET, signal), { status: 401 });
+      (await server.next()).answer(401, status(401, 'Unauthorized', 'unknown'));
+      await refused;
+      const answer = transport.call(GET);
+      (await server.next()).answer(200, {});
+      await answer;
+      assert.equal(body.destroyed, false);
     });
 
     it('does not stay broken when credentials could not be had at first', async (t) => {

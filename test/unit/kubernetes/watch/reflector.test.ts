@@ -265,6 +265,21 @@ describe('reflect', () => {
     });
   }
 
+  it('resumes, and is not told to have broken, when a call is refused for good', async () => {
+    start();
+    await server.list('10');
+    const watch = await server.watch('10');
+    await sink.until('open');
+    sink.take();
+    const refused = assert.rejects(server.transport.call({ method: 'GET', path: '/version' }), { status: 401 });
+    (await server.next()).answer(401, status(401, 'Unauthorized', 'unknown'));
+    await refused;
+    await watch.closed();
+    await server.watch('10');
+    await sink.until('open');
+    assert.deepEqual(sink.take(), ['open']);
+  });
+
   it('takes the version of a new list even when it is lower: the cluster was restored from a backup', async () => {
     start();
     await server.list('1000');
