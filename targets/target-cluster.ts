@@ -14,7 +14,7 @@ import type { ClusterConnection } from '../kubernetes/credentials/kubeconfig.ts'
 import { toServerEndpoint, type ServerEndpoint } from '../kubernetes/credentials/server-endpoint.ts';
 import { isSameConnection } from './target-object.ts';
 import type { TargetEnvironment, TargetListener } from './target-environment.ts';
-import { readClusterId } from '../kubernetes/client/cluster-id.ts';
+import { readClusterId, readClusterIdInTheEnd } from '../kubernetes/client/cluster-id.ts';
 import { TargetSession } from './target-session.ts';
 import {
   followKubeconfig, kubeconfigSecretRef, readTargetConnection, type KubeconfigContent, type KubeconfigSecretRef,
@@ -242,20 +242,20 @@ export class TargetCluster {
    */
   async #identifyAndRun(session: TargetSession): Promise<void> {
     await session.client.transport.openSession();
-    if (await this.#identify(session)) return session.run();
+    if (await this.#identify(session, readClusterId)) return session.run();
     if (session.signal.aborted) return;
     session.run();
     await session.delegates.synced;
-    await this.#identify(session);
+    await this.#identify(session, readClusterIdInTheEnd);
   }
 
   /**
    * A source with Admiralty's narrower role may not read kube-system: then the identity stays unknown. Returns whether
    * it is known and acceptable.
    */
-  async #identify(session: TargetSession): Promise<boolean> {
+  async #identify(session: TargetSession, read: typeof readClusterId): Promise<boolean> {
     const client = session.client.withoutRateLimit(IDENTIFY_MS);
-    const clusterId = await readClusterId(client, session.signal).catch(() => undefined);
+    const clusterId = await read(client, session.signal).catch(() => undefined);
     if (session.signal.aborted || clusterId === undefined) return false;
     this.#clusterId = clusterId;
     const problem = this.#listener.identified(this);

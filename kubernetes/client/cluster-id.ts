@@ -1,10 +1,26 @@
 // Which cluster a client talks to.
 import { NAMESPACES } from '../../api/resource-types.ts';
 import { CLUSTER_NAMESPACE } from '../../model/access/system-namespaces.ts';
+import { isForbidden } from '../flow/api-error.ts';
+import { backoffDelay, delay } from '../flow/backoff.ts';
 import type { ClusterClient } from './cluster-client.ts';
+
+const RETRY = { firstMs: 1_000, maxMs: 60_000 };
 
 /** The cluster's ID: the UID of its kube-system Namespace, which is unique. */
 export async function readClusterId(client: ClusterClient, signal: AbortSignal): Promise<string> {
   const namespace = await client.get(NAMESPACES, { name: CLUSTER_NAMESPACE }, signal);
   return namespace.metadata.uid ?? '';
+}
+
+/** The same, tried until it succeeds. Throws only what denies it for good: an abort, or missing permissions. */
+export async function readClusterIdInTheEnd(client: ClusterClient, signal: AbortSignal): Promise<string> {
+  for (let failures = 1; ; failures += 1) {
+    try {
+      return await readClusterId(client, signal);
+    } catch (error) {
+      if (signal.aborted || isForbidden(error)) throw error;
+    }
+    await delay(backoffDelay(RETRY, failures, Math.random()), signal);
+  }
 }

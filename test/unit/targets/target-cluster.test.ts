@@ -10,7 +10,7 @@ import { withTargetKey } from '../../../model/delegate/pod-chaperon.ts';
 import { findCandidate } from '../../../scheduler/cycle/candidate-writer.ts';
 import type { RunOutcome } from '../../../process/programs/bounded-run.ts';
 import { aChaperon, aChaperonRecord, aDelegateRecord, annotated, aProxyRecord } from '../../support/builders.ts';
-import { ScriptedApiServer, SILENT } from '../../support/scripted-api-server.ts';
+import { ScriptedApiServer, SILENT, skipBackoff, status } from '../../support/scripted-api-server.ts';
 
 const TENANTS = 'Target/team-a/own';
 
@@ -62,6 +62,41 @@ describe('a target whose spec asks for another mode of delegation', () => {
       await until(() => target.session?.mode === delegation);
     }
     assert.deepEqual(opened.map(({ mode, signal }) => [mode, signal.aborted]), [['PodChaperon', true], ['Pod', false]]);
+  });
+});
+
+describe('a target whose cluster cannot be identified at once', () => {
+  it('is identified later, while it is followed', async (t) => {
+    const source = await ScriptedApiServer.start();
+    t.after(() => source.stop());
+    skipBackoff(t);
+    let isIdentified = (): void => undefined;
+    const identified = new Promise<void>((resolve) => (isIdentified = resolve));
+    const target = new TargetCluster({ kind: 'ClusterTarget', name: 'c' }, {
+      source: source.client, sourceId: 's', installNamespace: 'i', userAgent: 'isthmus-test', logger: SILENT,
+      sourceConnection: source.connection(),
+    }, {
+      sessionOpened: () => undefined, changed: () => undefined, storedDelegation: () => undefined,
+      isTarget: () => false,
+      identified: () => {
+        isIdentified();
+        return undefined;
+      },
+    });
+    t.after(() => target.stop());
+    target.update({ self: true, delegation: 'Pod' });
+    for (let asked = 0; asked < 4;) {
+      const request = await source.next();
+      if (request.path === '/api/v1/namespaces/kube-system') {
+        asked += 1;
+        if (asked < 4) request.answer(429, status(429, 'TooManyRequests', 'busy'));
+        else request.answer(200, { metadata: { name: 'kube-system', uid: 'u' } });
+      } else if (request.query.has('sendInitialEvents')) request.answer(400, status(400, 'BadRequest', 'unknown'));
+      else if (request.query.has('watch')) request.open();
+      else request.answer(200, { metadata: { resourceVersion: '1' }, items: [] });
+    }
+    await identified;
+    assert.equal(target.clusterId, 'u');
   });
 });
 
