@@ -5,10 +5,11 @@ import type { KubernetesObject } from '../../api/objects/core.ts';
 import { AppError } from '../../process/errors.ts';
 import { untilStopped } from '../../process/lifecycle.ts';
 import { withCluster, withClusterFlags, withInstallNamespace, type ClusterFlags } from '../clusters/cluster-flags.ts';
+import { notElected } from '../output/not-elected.ts';
 import { textTable } from '../output/text-table.ts';
 import { withLiveState } from '../placement/live-state.ts';
 import { electedPodRows } from './elected-pod-rows.ts';
-import { isNamed, KINDS, parseKind, readObjects, type Wanted } from './kinds.ts';
+import { isNamed, KINDS, parseKind, readObjects, readOthers, selected, type Wanted } from './kinds.ts';
 import { parseOutput, toOutput, type GetOutput, type Printed } from './outputs.ts';
 import { tableOf } from './tables.ts';
 import { watchObjects } from './watch-objects.ts';
@@ -100,14 +101,26 @@ async function getPods(wanted: Wanted, flags: GetFlags): Promise<void> {
     if (flags.watch === true) return watchObjects({ client, sessions: live.sessions }, wanted, show, signal);
     const pods = await readObjects(client, wanted, signal);
     await print(await show(pods));
-    requireAll(pods, wanted);
+    requireAll(pods, wanted, missingOf(pods, wanted).length === 0 ? [] : await readOthers(client, wanted, signal));
   }, signal);
 }
 
-/** Throws AppError `NotFound` for names that were asked for and are not there. */
-function requireAll(found: readonly KubernetesObject[], { kind, names }: Wanted): void {
-  const missing = names.filter((name) => !found.some(({ metadata }) => isNamed(metadata, name)));
-  if (missing.length > 0) {
-    throw new AppError('NotFound', `${kind} ${missing.map((name) => JSON.stringify(name)).join(', ')} not found.`);
-  }
+function missingOf(found: readonly KubernetesObject[], { names }: Wanted): readonly string[] {
+  return names.filter((name) => !found.some(({ metadata }) => isNamed(metadata, name)));
+}
+
+/**
+ * Throws AppError `NotFound` for names that were asked for and are not there. `others` are pods that are not elected.
+ */
+function requireAll(
+  found: readonly KubernetesObject[], wanted: Wanted, others: readonly KubernetesObject[] = [],
+): void {
+  const missing = missingOf([...found, ...others], wanted);
+  const words = missing.map((name) => JSON.stringify(name)).join(', ');
+  const problems = [
+    ...(missing.length > 0 ? [`${wanted.kind} ${words} not found.`] : []),
+    ...selected(others, { ...wanted, names: missingOf(found, wanted) }).map(({ metadata }) =>
+      notElected(`${metadata.namespace}/${metadata.name}`)),
+  ];
+  if (problems.length > 0) throw new AppError('NotFound', problems.join(' '));
 }

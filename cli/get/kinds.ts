@@ -1,6 +1,7 @@
 // What `isthmus get` can show, and how it is read.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
+import { PROXY_SCHEDULER } from '../../api/objects/keys.ts';
 import {
   apiVersionOf, CLUSTER_SOURCES, CLUSTER_TARGETS, NODES, PODS, SOURCES, TARGETS,
 } from '../../api/resource-types.ts';
@@ -64,6 +65,17 @@ export async function readObjects(
   const lists = await Promise.all(collectionsOf(wanted).map(async ([type, selection]) =>
     (await client.list(type, selection, signal)).map((object) => withType(type, object))));
   return selected(lists.flat(), wanted);
+}
+
+/** Pods of the names that were asked for, that are not elected; none where they may not be read. */
+export async function readOthers(
+  client: ClusterClient, { names, namespace }: Wanted, signal: AbortSignal,
+): Promise<readonly KubernetesObject[]> {
+  const lists = await Promise.all(names.map((text) => {
+    const [name = '', within = namespace] = text.split('/').toReversed();
+    return client.list(PODS, { namespace: within, fieldSelector: `metadata.name=${name}` }, signal).catch(() => []);
+  }));
+  return lists.flat().filter(({ spec }) => spec.schedulerName !== PROXY_SCHEDULER);
 }
 
 /** Those that were named, or all. */

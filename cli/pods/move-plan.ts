@@ -2,7 +2,7 @@
 // evicted; its controller recreates it there.
 import type { Node, Pod } from '../../api/objects/core.ts';
 import {
-  ELECT_ANNOTATION, EXPIRES_AFTER_ANNOTATION, MOVE_LABEL, PROXY_SCHEDULER, TARGET_READY_CONDITION, TRUE,
+  EXPIRES_AFTER_ANNOTATION, MOVE_LABEL, PROXY_SCHEDULER, TARGET_READY_CONDITION, TRUE,
 } from '../../api/objects/keys.ts';
 import type { PlacementPolicy } from '../../api/kinds/placement-policy.ts';
 import { restoreSourcePod, type RestoredPod } from '../../model/proxy/admission-record.ts';
@@ -12,6 +12,7 @@ import { isTerminal, isTerminating, labelsAlike } from '../../model/pod/pod.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { HOST_NAME_LABEL } from '../../scheduler/snapshot/target-traits.ts';
 import { targetText } from '../clusters/cluster-flags.ts';
+import { notElected } from '../output/not-elected.ts';
 
 /** `isthmus move`: a pod, and the target that its replacement is to run in. */
 export interface Move {
@@ -58,8 +59,7 @@ export function planMove(move: Move, suffix: string): MovePlan {
 
 function refusalOf({ pod, target, node }: Move): string | undefined {
   if (pod.spec.schedulerName !== PROXY_SCHEDULER) {
-    return `Pod ${nameOf(pod)} is not elected: only pods with annotation ${ELECT_ANNOTATION}, made in a namespace ` +
-      'that opted in, run in targets.';
+    return notElected(nameOf(pod));
   }
   if (isTerminal(pod.status?.phase)) return `Pod ${nameOf(pod)} has ended.`;
   if (isTerminating(pod)) return `Pod ${nameOf(pod)} is being deleted.`;

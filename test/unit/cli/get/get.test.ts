@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import type { Pod } from '../../../../api/objects/core.ts';
 import { AnsweringApiServer } from '../../../support/answering-api-server.ts';
 import { aProxy, labelled, named } from '../../../support/builders.ts';
 import { isthmusHere } from '../../../support/command-in-process.ts';
@@ -19,7 +20,12 @@ before(async () => {
     target: { ...eu.target, metadata: { ...eu.target.metadata, labels: { tier: 'own' } } },
   };
   server = await AnsweringApiServer.start(
-    servedSource([us, cordoned], { pods: [aProxy(), aProxy(named('api'), labelled({ app: 'api' }))] }),
+    servedSource([us, cordoned], {
+      pods: [
+        aProxy(), aProxy(named('api'), labelled({ app: 'api' })),
+        { ...aProxy(named('local')), spec: { containers: [], schedulerName: 'default-scheduler' } } as Pod,
+      ],
+    }),
   );
   flags = ['--kubeconfig', await server.kubeconfig()];
 });
@@ -57,6 +63,13 @@ describe('isthmus get', () => {
     assert.deepEqual(
       [stdout, stderr, code], ['clustertarget/us\n', 'isthmus: error (NotFound): targets "nope" not found.\n', 1],
     );
+  });
+
+  it('says of a pod that it is not elected', async () => {
+    const { stderr, code } = await get('pods', 'team-a/local', 'nope');
+    assert.equal(code, 1);
+    assert.match(stderr, /pods "nope" not found\. Pod team-a\/local is not elected: only pods with annotation /);
+    assert.match((await get('pods', 'web', 'local', '-n', 'elsewhere')).stderr, /pods "web", "local" not found\.$/m);
   });
 
   it('selects by labels, as the server does', async () => {
