@@ -174,6 +174,7 @@ function serverUrl(cluster: Entry): URL {
 }
 
 function parseYaml({ text: content, author }: KubeconfigInput): Entry {
+  if (content.trim() === '') throw invalid('it is empty');
   if (content.length > MAX_KUBECONFIG_CHARACTERS) {
     throw invalid(`it is longer than ${MAX_KUBECONFIG_CHARACTERS} characters`);
   }

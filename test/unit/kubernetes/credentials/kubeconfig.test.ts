@@ -114,7 +114,8 @@ describe('readKubeconfig: invalid, whoever wrote it', () => {
     'a certificate without its key':
       [kubeconfig({}, { 'client-certificate-data': base64('cert') }), /certificate and its key/],
     'a key without its certificate': [kubeconfig({}, { 'client-key-data': base64(CANARY) }), /certificate and its key/],
-    nothing: ['', /not a YAML mapping/],
+    nothing: ['', /it is empty$/],
+    'an empty line': [' \n', /it is empty$/],
     'a number': ['1', /not a YAML mapping/],
     'a list': ['- a', /not a YAML mapping/],
     'a token alone': [CANARY, /not a YAML mapping/],
