@@ -2,8 +2,10 @@
 // code.
 // `npm run update-golden` prints the file anew; read the difference before it is committed.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -27,6 +29,8 @@ const OF_KUBERNETES = [
 ];
 
 const servers: AnsweringApiServer[] = [];
+let held: Socket;
+let refusing: string;
 let dir: string;
 
 function forbidden(_method: string, { pathname }: URL): Answer {
@@ -38,17 +42,29 @@ async function kubeconfigOf(name: string, ...given: Parameters<typeof AnsweringA
   const server = await AnsweringApiServer.start(...given);
   servers.push(server);
   await writeFile(join(dir, `${name}.yaml`), server.kubeconfigText());
-  if (name === 'refused') server.shut();
+}
+
+/**
+ * `host:port` that refuses connections. Nobody else can listen there, as at a port that was given back: it is the local
+ * end of a connection.
+ */
+async function refusingHost(): Promise<string> {
+  const server = createServer().listen(0, '127.0.0.1').unref();
+  await once(server, 'listening');
+  held = connect((server.address() as AddressInfo).port, '127.0.0.1').unref();
+  await once(held, 'connect');
+  return `127.0.0.1:${held.localPort}`;
 }
 
 before(async () => {
   dir = await mkdtemp(join(tmpdir(), 'isthmus-wrong-'));
   mkdirSync(join(dir, 'empty'));
-  await kubeconfigOf('refused', {});
+  refusing = await refusingHost();
   await kubeconfigOf('unauthorized', () => [401, status(401, 'Unauthorized', 'Unauthorized')]);
   await kubeconfigOf('forbidden', forbidden);
   await kubeconfigOf('login-page', () => [200, '<html>Log in</html>']);
   await kubeconfigOf('bare', Object.fromEntries(OF_KUBERNETES.map((plural) => [plural, []])));
+  await writeFile(join(dir, 'refused.yaml'), servers[0]?.kubeconfigText().replace(servers[0].host, refusing) ?? '');
   const pod =
     'kind: Pod\nmetadata: {name: web, annotations: {multicluster.admiralty.io/elect: ""}}\nspec: {containers: ' +
       '[{name: a, image: b}]}\n';
@@ -62,13 +78,14 @@ before(async () => {
   for (const [name, content] of Object.entries(files)) await writeFile(join(dir, name), content);
 });
 after(async () => {
+  held.destroy();
   await Promise.all(servers.map((server) => server.stop()));
   await rm(dir, { recursive: true, force: true });
 });
 
 /** Without what differs between runs. */
 function steady(text: string): string {
-  const hosts = servers.map(({ host }) => host);
+  const hosts = [refusing, ...servers.map(({ host }) => host)];
   const plain = hosts.reduce(
     (shown, host) => shown.replaceAll(host, 'HOST'), text.replaceAll(dir, 'DIR').replaceAll(version(), 'VERSION'),
   );
