@@ -46,7 +46,10 @@ export function dialPeer(
       clearTimeout(timer);
       forget();
       const peer = readPeer(socket);
-      if ('cause' in peer) return reject(new CableError(peer));
+      if ('cause' in peer) {
+        socket.destroy();
+        return reject(new CableError(peer));
+      }
       if (socket.alpnProtocol !== alpnOf(purpose)) {
         return fail({ code: 'ERR_SSL_WRONG_PROTOCOL', message: 'no protocol in common' });
       }
