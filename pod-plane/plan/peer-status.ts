@@ -40,7 +40,12 @@ export function peerStatus(
     return { status: 'connecting', statusMessage: `waiting for ${clusterId}, which can only dial out` };
   }
   const where = `${addresses.join(', ')} (UDP)`;
-  if (endpoints.length === 0) return { status: 'error', cause: 'name', statusMessage: `${where}: no such name` };
+  if (endpoints.length === 0) {
+    return {
+      status: 'error', cause: 'name',
+      statusMessage: `${where}: no address was found; correct the name, or look at the DNS of this node`,
+    };
+  }
   if (attempt.number < endpoints.length) return { status: 'connecting', statusMessage: `dialling ${where}` };
   return {
     status: 'error', cause: 'unreachable',

@@ -23,7 +23,7 @@ describe('the status of a peer', () => {
       'whose addresses have all been tried', facts({ attempt: { number: 1, sinceMs: 0 } }), 'error',
       /no handshake; look for a firewall/,
     ],
-    ['whose name is unknown', facts({ endpoints: [] }), 'error', /no such name/],
+    ['whose name is not resolved', facts({ endpoints: [] }), 'error', /no address was found; .* DNS of this node/],
     [
       'that can only dial out', facts({ peer: { ...peer, addresses: [] }, endpoints: [] }), 'connecting',
       /waiting for us/,
