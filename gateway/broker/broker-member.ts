@@ -102,7 +102,10 @@ async function followMembers(
     // the loop reports it as well, unless it was left before
     for (const emitter of [stream, lines]) emitter.on('error', () => undefined);
     for await (const line of lines) {
-      if (line === '') continue;
+      if (line === '') {
+        await exports.retry(signal);
+        continue;
+      }
       const news = JSON.parse(line) as BrokerUpdate;
       const { clusters, endpoints } = news;
       if (clusters !== undefined && endpoints !== undefined) {

@@ -1,10 +1,10 @@
 // Syncs a member's exports: its own to the broker, those of others into its install namespace. Failures are retried
-// with the next stream, which begins with all exports; until then the copies stay. An export that the broker refuses
-// holds up no other.
+// with the next stream, which begins with all exports; until then the copies stay. An export that the broker refuses,
+// or whose copy is rejected here, holds up no other.
 import type { Logger } from 'pino';
 import { BROKER_COPY_LABEL, TRUE } from '../../api/objects/keys.ts';
 import { EXPORTED_SERVICES, OWN_EXPORT_LABEL, type ExportedService } from '../../api/kinds/service-discovery.ts';
-import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
+import { ApiError, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
 import { planCopy, type BrokerUpdate } from './broker-protocol.ts';
@@ -33,6 +33,8 @@ const FIELD_MANAGER = 'isthmus-gateway';
 const REFUSED_MS = 60_000;
 /** Statuses of an answer that is about one export: it is invalid, one too many, or too large. */
 const ABOUT_ONE: readonly number[] = [400, 403, 413];
+/** Statuses of an API server's answer that is about one copy. */
+const REJECTED: readonly number[] = [400, 403, 413, 422];
 /** How many names a line of the log tells. */
 const MOST_NAMES = 10;
 
@@ -44,6 +46,8 @@ export class ExportSharing {
   #isDirty = false;
   /** By `namespace/name` of the Service. */
   #refused: ReadonlyMap<string, RefusedChange> = new Map();
+  /** Names of copies that were rejected here, and when they are tried again, in ms of a monotonic clock. */
+  readonly #rejected = new Map<string, number>();
 
   constructor(options: ExportSharingOptions) {
     const { client, namespace, logger } = options;
@@ -67,9 +71,19 @@ export class ExportSharing {
     if (news.exports !== undefined) return this.#copyAll(clusterId, [...this.#atBroker.values()], signal);
     const others = applyUpdate(new Map(), { changedExports: news.changedExports ?? [] });
     for (const exported of others.values()) {
-      if (exported.spec.clusterID !== clusterId) await this.#save(exported, signal);
+      if (exported.spec.clusterID !== clusterId) await this.#saveUnlessRejected(exported, signal);
     }
     for (const name of news.goneExports ?? []) if (!name.startsWith(`${clusterId}.`)) await this.#remove(name, signal);
+  }
+
+  /** Tries copies again that were rejected a while ago. Throws what writing throws. */
+  async retry(signal: AbortSignal): Promise<void> {
+    for (const [name, untilMs] of this.#rejected) {
+      if (performance.now() < untilMs) continue;
+      const exported = this.#atBroker?.get(name);
+      if (exported === undefined) this.#rejected.delete(name);
+      else await this.#saveUnlessRejected(exported, signal);
+    }
   }
 
   /** Drops the broker's state; the next stream sends it again. */
@@ -150,8 +164,23 @@ export class ExportSharing {
     const local =
       await client.list(EXPORTED_SERVICES, { namespace, labelSelector: `${BROKER_COPY_LABEL}=${TRUE}` }, signal);
     for (const change of planCopy(local, exports.filter(({ spec }) => spec.clusterID !== clusterId))) {
-      await (change.kind === 'apply' ? this.#save(change.object, signal) : this.#remove(change.name, signal));
+      await (
+        change.kind === 'apply' ? this.#saveUnlessRejected(change.object, signal) : this.#remove(change.name, signal)
+      );
     }
+  }
+
+  /** A copy that the API server of this cluster rejects is tried again later, and holds up no other. */
+  async #saveUnlessRejected(exported: ExportedService, signal: AbortSignal): Promise<void> {
+    const { name = '' } = exported.metadata;
+    this.#rejected.delete(name);
+    await this.#save(exported, signal).catch((error: unknown) => {
+      if (!(error instanceof ApiError) || !REJECTED.includes(error.status)) throw error;
+      this.#rejected.set(name, performance.now() + REFUSED_MS);
+      this.#options.logger.warn(
+        { export: name, error: error.message }, 'the copy of an export was rejected; the others are not affected',
+      );
+    });
   }
 
   async #save({ metadata: { name = '' }, spec }: ExportedService, signal: AbortSignal): Promise<void> {

@@ -56,6 +56,8 @@ export class HeldCluster {
       },
       metadataOnly: () => held, fencedBy: () => held,
       listPageBytes: async (type: ResourceType, selection: Selection) => this.#list(type, selection),
+      list: async (type: ResourceType, selection: Selection) =>
+        (JSON.parse(this.#list(type, selection).toString('utf8')) as { readonly items: unknown }).items,
       get: async (type: ResourceType, at: ObjectName) => this.#get(type, at),
       apply: async (type: ResourceType, object: KubernetesObject) => this.#write(
         { verb: 'apply', plural: type.plural, at: nameOf(object), body: object }),

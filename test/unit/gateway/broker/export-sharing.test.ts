@@ -6,6 +6,7 @@ import { pino } from 'pino';
 import { EXPORTED_SERVICES, OWN_EXPORT_LABEL, type ExportedService } from '../../../../api/kinds/service-discovery.ts';
 import { BrokerRefusal, type BrokerRequest } from '../../../../gateway/broker/broker-request.ts';
 import { ExportSharing } from '../../../../gateway/broker/export-sharing.ts';
+import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
 import { exportOf } from '../../../support/exported-services.ts';
 import { HeldCluster } from '../../../support/held-cluster.ts';
 
@@ -77,6 +78,30 @@ describe('exports of a member', () => {
     assert.deepEqual(await told(), ['PUT a']);
     now += 60_000;
     assert.deepEqual(await told(), [], 'it was taken');
+  });
+
+  const others = ['x', 'y'].map((name) => exportOf('us', { name }));
+  for (const [what, news] of [['at first', { exports: others }], ['later', { changedExports: others }]] as const) {
+    it(`of others are copied although one copy is rejected, ${what}; it is tried again after a minute`, async () => {
+      cluster.asked();
+      cluster.failures.push(new ApiError(422, 'Invalid', 'no'));
+      await sharing.receive('eu', news, stop.signal);
+      const copied = (name: string) => `apply exportedservices isthmus-system/us.shop.${name}`;
+      assert.deepEqual(cluster.asked().filter((line) => line.startsWith('apply')), [copied('x'), copied('y')]);
+      assert.match(lines.join(), /"export":"us\.shop\.x"/);
+      await sharing.retry(stop.signal);
+      assert.deepEqual(cluster.asked(), []);
+      now += 60_000;
+      for (const asked of [[copied('x')], []]) {
+        await sharing.retry(stop.signal);
+        assert.deepEqual(cluster.asked(), asked);
+      }
+    });
+  }
+
+  it('of others begin anew when this cluster cannot be written to', async () => {
+    cluster.failures.push(new ApiError(503, '', 'away'));
+    await assert.rejects(sharing.receive('eu', { changedExports: others }, stop.signal), /away/);
   });
 
   it('are all told again at once when the broker itself fails', async () => {
