@@ -15,7 +15,9 @@ import { messageOf } from '../../process/errors.ts';
 import { planCopy, type BrokerUpdate, type Members } from './broker-protocol.ts';
 import { askBroker, openBroker, type BrokerAccess } from './broker-request.ts';
 import { ExportSharing } from './export-sharing.ts';
-import { GATEWAY_SECRET, renewalTime, toGatewaySecret, type MemberCredentials } from './gateway-secret.ts';
+import {
+  GATEWAY_SECRET, readGatewaySecret, renewalTime, toGatewaySecret, type MemberCredentials,
+} from './gateway-secret.ts';
 
 /** Dependencies. */
 export interface FollowOptions {
@@ -207,8 +209,18 @@ async function renewWhenDue(
   );
   const { data } =
     toGatewaySecret(namespace, { ...credentials, certificate: answer.certificate, key, authority: answer.authority });
-  await client.patch(SECRETS, { namespace, name: GATEWAY_SECRET }, { patchType: 'merge', patch: { data } }, signal);
+  const at = { namespace, name: GATEWAY_SECRET };
+  const { metadata: { resourceVersion }, data: before = {} } = await client.get(SECRETS, at, signal);
+  if (!isOf(credentials, before)) return;
+  const patch = { metadata: { resourceVersion }, data };
+  await client.patch(SECRETS, at, { patchType: 'merge', patch }, signal);
   logger.info({ cluster: credentials.clusterId }, 'the certificate was renewed');
+}
+
+/** Whether the Secret still holds this certificate: the cluster may have joined again, perhaps under another ID. */
+function isOf({ certificate }: MemberCredentials, data: Readonly<Record<string, string>>): boolean {
+  const parsed = readGatewaySecret(data);
+  return parsed.kind === 'credentials' && parsed.credentials.certificate === certificate;
 }
 
 function accessOf(credentials: MemberCredentials & { readonly brokerUrl: string }): BrokerAccess {

@@ -3,13 +3,14 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { describe, it, type TestContext } from 'node:test';
 import { pino } from 'pino';
 import { followBroker } from '../../gateway/broker/broker-member.ts';
 import { startBroker } from '../../gateway/broker/broker-server.ts';
-import type { MemberCredentials } from '../../gateway/broker/gateway-secret.ts';
+import { toGatewaySecret, type MemberCredentials } from '../../gateway/broker/gateway-secret.ts';
 import { toMemberObjects, withSerial } from '../../gateway/broker/broker-protocol.ts';
 import { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { Transport } from '../../kubernetes/http/transport.ts';
@@ -35,9 +36,13 @@ async function startMemberWorld(t: TestContext) {
     now: () => new Date(), logger: SILENT,
   });
   t.after(() => broker.close());
+  const held: HeldSecret = { data: {}, patches: [] };
   const api = createServer((request, response) => {
-    if (request.method === 'GET') response.end(JSON.stringify({ metadata: { resourceVersion: '1' }, items: [] }));
-    else request.pipe(response);
+    if (request.url?.includes('/secrets/') === true) {
+      void answerOfSecret(request, held).then((answer) => response.end(answer));
+    } else if (request.method === 'GET') {
+      response.end(JSON.stringify({ metadata: { resourceVersion: '1' }, items: [] }));
+    } else request.pipe(response);
   });
   api.listen(0, '127.0.0.1');
   await once(api, 'listening');
@@ -57,7 +62,18 @@ async function startMemberWorld(t: TestContext) {
       notBeforeMs: Date.now(), notAfterMs: Date.parse(validTo),
     };
   };
-  return { store, broker, client, certify };
+  return { store, broker, client, certify, held };
+}
+
+/** The Secret of the member, and the patches of it. */
+interface HeldSecret {
+  data: Readonly<Record<string, string>>;
+  readonly patches: string[];
+}
+
+async function answerOfSecret(request: IncomingMessage, { data, patches }: HeldSecret): Promise<string> {
+  if (request.method === 'PATCH') patches.push(await text(request));
+  return JSON.stringify({ metadata: { name: 'isthmus-gateway', resourceVersion: '7' }, data });
 }
 
 function recordingLogger() {
@@ -79,6 +95,24 @@ describe('a member that follows the broker', () => {
     await following;
     assert.deepEqual(lines, []);
   });
+
+  for (const [what, id, patches] of [['is still there', 'member', 1], ['was replaced', 'other', 0]] as const) {
+    it(`writes a renewed certificate over the one that it renews, if that ${what}`, async (t) => {
+      const { store, client, certify, held } = await startMemberWorld(t);
+      const due = { ...await certify(), notBeforeMs: 0, notAfterMs: Date.now() + 60_000 };
+      const other = id === 'member' ? due : { ...due, ...await identityOf(await makeAuthority(), id), clusterId: id };
+      held.data = toGatewaySecret('isthmus-system', other).data ?? {};
+      const stop = new AbortController();
+      const controller = { driver: {}, credentials: due };
+      const followed = { client, namespace: 'isthmus-system', controller, logger: SILENT };
+      const following = followBroker(followed, stop.signal);
+      await until(() => store.requests >= 4, 'renewals, and what follows them');
+      stop.abort();
+      await following;
+      assert.equal(Math.min(1, held.patches.length), patches);
+      for (const patch of held.patches) assert.match(patch, /"resourceVersion":"7"/);
+    });
+  }
 
   it('stops at any moment, in the middle of a copy too', async (t) => {
     const { store, client, certify } = await startMemberWorld(t);
