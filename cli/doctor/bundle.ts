@@ -1,5 +1,5 @@
 // `isthmus bundle`: a support archive: our objects, their events and our logs, with secrets redacted.
-import { writeFile } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { Command } from 'commander';
 import { stringify } from 'yaml';
 import type { KubernetesObject } from '../../api/objects/core.ts';
@@ -48,11 +48,22 @@ async function bundle(flags: BundleFlags): Promise<void> {
   const files = await withLiveState(
     { ...flags, acceptsGaps: true }, (live) => filesOf(live, flags.installNamespace, signal), signal,
   );
-  await writeFile(flags.output, tarArchive(files, Date.now()), { mode: 0o600 });
+  await writePrivately(flags.output, tarArchive(files, Date.now()));
   console.log(
     `Wrote ${flags.output} with ${files.length} files. Look through it before you hand it on: names of pods and ` +
       'namespaces are in it.',
   );
+}
+
+/** Also over an existing file, which would keep its permissions. */
+async function writePrivately(path: string, bytes: Uint8Array): Promise<void> {
+  const file = await open(path, 'w', 0o600);
+  try {
+    if ((await file.stat()).isFile()) await file.chmod(0o600);
+    await file.writeFile(bytes);
+  } finally {
+    await file.close();
+  }
 }
 
 async function filesOf(
