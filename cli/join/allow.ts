@@ -1,7 +1,10 @@
 // `isthmus allow namespace` and `isthmus disallow namespace`: which sources may run pods in a namespace. Run in the
 // target.
 import { Command } from 'commander';
-import { ALL_SOURCES, SOURCES_LABEL } from '../../api/objects/keys.ts';
+import type { StringMap } from '../../api/objects/core.ts';
+import {
+  ALL_SOURCES, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, SOURCES_LABEL,
+} from '../../api/objects/keys.ts';
 import { CLUSTER_SOURCES, NAMESPACES } from '../../api/resource-types.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
@@ -41,18 +44,33 @@ async function setSources(kind: string, name: string, flags: AllowFlags, sources
   const value = sourcesLabel(kind, name, { installNamespace: flags.installNamespace, sources });
   await withCluster(flags, 'cli', async ({ client }, signal) => {
     await requireSources(client, sources, signal);
+    const before = await client.get(NAMESPACES, { name }, signal).catch(unless(isNotFound));
     const patch = { metadata: { labels: { [SOURCES_LABEL]: value } } };
     const patched = await client.patch(NAMESPACES, { name }, { patchType: 'merge', patch }, signal)
       .catch(unless(isNotFound));
     if (patched === undefined) {
       throw new AppError('NotFound', `This cluster has no namespace ${name}: create it first.`);
     }
+    console.log(outcome(name, before?.metadata.labels ?? {}, sources));
   });
-  console.log(
-    sources.length === 0
-      ? `No source may run new pods in namespace ${name}.`
-      : `Pods of ${sources.includes(ALL_SOURCES) ? 'all sources' : sources.join(', ')} may run in namespace ${name}.`,
-  );
+}
+
+function outcome(name: string, before: StringMap, sources: readonly string[]): string {
+  if (sources.length === 0) return `No source may run new pods in namespace ${name}.`;
+  if (sources.includes(ALL_SOURCES)) return `Pods of all sources may run in namespace ${name}.`;
+  const now = `Pods of ${sources.join(', ')} may run in namespace ${name}.`;
+  const excluded = allowedBy(before).filter((source) => !sources.includes(source));
+  if (excluded.length === 0) return now;
+  if (excluded.includes(ALL_SOURCES)) return `${now} Until now all sources could: the others run no new ones there.`;
+  return `${now} New ones of ${excluded.join(', ')} may not any more; to allow all of them: isthmus allow namespace ` +
+    `${name} --source ${[...excluded, ...sources].join(' ')}`;
+}
+
+/** The sources that these labels of a namespace let run pods there. */
+function allowedBy(labels: StringMap): readonly string[] {
+  const named = labels[SOURCES_LABEL];
+  if (named !== undefined) return named.split('_').filter((source) => source !== 'none');
+  return labels[NAMESPACE_OPT_IN_LABEL] === NAMESPACE_OPT_IN_VALUE ? [ALL_SOURCES] : [];
 }
 
 /** Label value for these sources. Throws AppError `BadInput` for sources or namespaces that cannot be allowed. */

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { StringMap } from '../../../../api/objects/core.ts';
+import { AnsweringApiServer } from '../../../support/answering-api-server.ts';
+import { isthmusHere } from '../../../support/command-in-process.ts';
+
+/** What `isthmus allow namespace shop` prints, with these labels on the namespace before. */
+async function allowed(labels: StringMap, ...words: readonly string[]): Promise<string> {
+  const server = await AnsweringApiServer.start({
+    namespaces: [{ metadata: { name: 'shop', labels } }],
+    clustersources: ['a', 'b', 'c'].map((name) => ({ metadata: { name } })),
+  }, () => [200, { metadata: { name: 'shop' } }]);
+  try {
+    const { stdout, stderr } =
+      await isthmusHere('allow', 'namespace', 'shop', ...words, '--kubeconfig', await server.kubeconfig());
+    assert.equal(stderr, '');
+    return stdout;
+  } finally {
+    await server.stop();
+  }
+}
+
+describe('isthmus allow namespace', () => {
+  it('says who may not run pods there any more, and how to allow all', async () => assert.equal(
+    await allowed({ 'isthmus.dev/sources': 'a_b' }, '--source', 'b', 'c'),
+    'Pods of b, c may run in namespace shop. New ones of a may not any more; to allow all of them: isthmus allow ' +
+      'namespace shop --source a b c\n',
+  ));
+
+  for (const [what, labels] of [
+    ['by name', { 'isthmus.dev/sources': 'all' }],
+    ['because its own pods may be elected', { 'multicluster-scheduler': 'enabled' }],
+  ] as const) {
+    it(`says so where all sources were allowed until now, ${what}`, async () => assert.equal(
+      await allowed(labels, '--source', 'b'),
+      'Pods of b may run in namespace shop. Until now all sources could: the others run no new ones there.\n',
+    ));
+  }
+
+  for (const [what, labels] of [
+    ['those that were', { 'isthmus.dev/sources': 'b' }], ['none', { 'isthmus.dev/sources': 'none' }], ['any', {}],
+  ] as const) {
+    it(`says nothing more where nobody is excluded who was allowed: ${what}`, async () => assert.equal(
+      await allowed(labels, '--source', 'b'), 'Pods of b may run in namespace shop.\n',
+    ));
+  }
+
+  it('excludes nobody where all are allowed', async () => assert.equal(
+    await allowed({ 'isthmus.dev/sources': 'a' }), 'Pods of all sources may run in namespace shop.\n',
+  ));
+});
