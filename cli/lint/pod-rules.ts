@@ -45,14 +45,17 @@ function claimRemarks({ workload, spec }: LintedPods): readonly Remark[] {
 
 const NEEDS: readonly (readonly [field: string, kind: string, own: RegExp])[] = [
   ['serviceAccountName', 'ServiceAccount', /^default$/], ['priorityClassName', 'PriorityClass', /^system-/],
-  ['runtimeClassName', 'RuntimeClass', /^$/],
+  ['runtimeClassName', 'RuntimeClass', /^$/], ['serviceAccount', 'ServiceAccount', /^default$/],
 ];
+/** Deprecated fields, which API servers read where the other one is missing. */
+const SUPERSEDED: ReadonlyMap<string, string> = new Map([['serviceAccount', 'serviceAccountName']]);
 
 /** Objects that do not follow. */
 function needRemarks(spec: Fields): readonly Remark[] {
   const named = NEEDS.flatMap(([field, kind, own]) => {
     const name = textIn(spec, field);
-    if (name === undefined || own.test(name)) return [];
+    const isSuperseded = textIn(spec, SUPERSEDED.get(field) ?? '') !== undefined;
+    if (name === undefined || own.test(name) || isSuperseded) return [];
     const what = `${kind} ${name} does not follow: create it in each target, which otherwise rejects the pod`;
     return [warning(`spec.${field}`, what)];
   });
