@@ -2,10 +2,11 @@
 // WhenStable` does automatically.
 import { Command } from 'commander';
 import type { Node } from '../../api/objects/core.ts';
-import { DEFAULT_INSTALL_NAMESPACE, PROXY_SCHEDULER } from '../../api/objects/keys.ts';
+import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
 import { NODES, PODS } from '../../api/resource-types.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import { toProxyPodRecord } from '../../model/proxy/proxy-pod.ts';
+import { PROXY_PODS } from '../../model/proxy/proxy-selection.ts';
 import { virtualNodeName } from '../../model/naming/names.ts';
 import { targetKey } from '../../model/naming/target-ref.ts';
 import { AppError } from '../../process/errors.ts';
@@ -41,7 +42,7 @@ async function failBack(argument: string, flags: LiveStateFlags, signal: AbortSi
       .catch(unless(isNotFound));
     const refusal = refusalOfNode(ref, node);
     if (refusal !== undefined) throw new AppError('BadInput', `${refusal} No pod was evicted.`);
-    const pods = await client.list(PODS, { fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` }, signal);
+    const pods = await client.list(PODS, PROXY_PODS, signal);
     const away = pods.filter((pod) => {
       const proxy = toProxyPodRecord(pod);
       return proxy !== undefined && mayFailBack(proxy, target)
