@@ -5,6 +5,7 @@ import { DELEGATE_FINALIZER, DRAIN_FINALIZER, HAS_FINALIZER_LABEL } from '../../
 import { CLUSTER_TARGETS, POD_CHAPERONS, PODS, TARGETS } from '../../api/resource-types.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { objectKey } from '../../model/pod/pod.ts';
+import { PROXY_PODS } from '../../model/proxy/proxy-selection.ts';
 import { AppError } from '../../process/errors.ts';
 import { withCluster, withClusterFlags, type ClusterFlags } from '../clusters/cluster-flags.ts';
 import { listIfServed } from '../clusters/served-objects.ts';
@@ -40,12 +41,17 @@ async function check(flags: ClusterFlags): Promise<void> {
 
 /** Queries the cluster; throws what the calls throw. */
 export async function findUses(client: ClusterClient, signal: AbortSignal): Promise<StillInUse> {
-  const proxies = await client.list<Pod>(PODS, { labelSelector: `${HAS_FINALIZER_LABEL}=true` }, signal);
+  const [labelled, scheduled] = await Promise.all(
+    [{ labelSelector: `${HAS_FINALIZER_LABEL}=true` }, PROXY_PODS].map((selection) =>
+      client.list<Pod>(PODS, selection, signal)),
+  );
+  // users may remove labels, but not change the scheduler
+  const proxies = new Map([...labelled ?? [], ...scheduled ?? []].map((pod) => [objectKey(pod.metadata), pod]));
   const [chaperons, targets, clusterTargets] = await Promise.all([
     listIfServed(client, POD_CHAPERONS, signal), listIfServed(client, TARGETS, signal),
     listIfServed(client, CLUSTER_TARGETS, signal),
   ]);
-  return { proxies, chaperons, targets: [...targets, ...clusterTargets] };
+  return { proxies: [...proxies.values()], chaperons, targets: [...targets, ...clusterTargets] };
 }
 
 /** What to do first, one line each; empty when nothing blocks. */

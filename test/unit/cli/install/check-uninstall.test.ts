@@ -2,8 +2,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { KubernetesObject } from '../../../../api/objects/core.ts';
-import { DELEGATE_FINALIZER, DRAIN_FINALIZER } from '../../../../api/objects/keys.ts';
+import { DELEGATE_FINALIZER, DRAIN_FINALIZER, HAS_FINALIZER_LABEL } from '../../../../api/objects/keys.ts';
 import { reasonsToStay, type StillInUse } from '../../../../cli/install/check-uninstall.ts';
+import { AnsweringApiServer } from '../../../support/answering-api-server.ts';
+import { aProxy, named } from '../../../support/builders.ts';
+import { isthmusHere } from '../../../support/command-in-process.ts';
 
 const object = (name: string, namespace?: string, ...finalizers: string[]): KubernetesObject =>
   ({ metadata: { name, ...(namespace !== undefined && { namespace }), finalizers } });
@@ -33,4 +36,20 @@ describe('reasonsToStay', () => {
       for (const [index, pattern] of expected.entries()) assert.match(reasons[index] ?? '', pattern);
     });
   }
+});
+
+it('elected pods are found once, with the label of the finalizer and without it', async (t) => {
+  const server = await AnsweringApiServer.start({
+    pods: [aProxy(), aProxy(named('labelled'))].map((pod, index) => ({
+      ...pod,
+      metadata: {
+        ...pod.metadata, finalizers: [DELEGATE_FINALIZER], labels: index === 0 ? {} : { [HAS_FINALIZER_LABEL]: 'true' },
+      },
+    })),
+    podchaperons: [], targets: [], clustertargets: [],
+  });
+  t.after(() => server.stop());
+  const { code, stderr } = await isthmusHere('check-uninstall', '--kubeconfig', await server.kubeconfig());
+  assert.equal(code, 1);
+  assert.match(stderr, /2 elected pods would stay Terminating when deleted/);
 });
