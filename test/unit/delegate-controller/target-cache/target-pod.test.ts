@@ -68,7 +68,7 @@ describe('a pod that is resized in place', () => {
     const pod = aPod(
       onNode('node-1'), withRequests({ cpu: '2' }), withMetadata({ generation }), withStatus(status), ...changes,
     );
-    const read = new FieldReader(TARGET_POD_FIELDS).read(Buffer.from(JSON.stringify(pod))) as Pod;
+    const read = new FieldReader(TARGET_POD_FIELDS as SelectedFields).read(Buffer.from(JSON.stringify(pod))) as Pod;
     return toTargetPodRecord(read).occupies?.requests.get('cpu');
   };
   const rows: Record<string, readonly [found: number | undefined, milliCpu: number]> = {

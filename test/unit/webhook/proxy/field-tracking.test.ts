@@ -23,7 +23,7 @@ describe('field tracking', () => {
     { what: 'ends for a pod of a controller', managedFields: [by('kube-controller-manager', 'Update')], ends: true },
     { what: 'ends for one of several writers', managedFields: [by('a', 'Update'), by('b', 'Update')], ends: true },
     { what: 'goes on for a pod that was applied', managedFields: [by('kubectl', 'Apply')], ends: false },
-    { what: 'goes on where one of several applied it', managedFields: [by('a', 'Update'), by('b', 'Apply')], ends: false },
+    { what: 'goes on where one has applied it', managedFields: [by('a', 'Update'), by('b', 'Apply')], ends: false },
     { what: 'goes on where an entry says nothing', managedFields: [{}], ends: false },
     { what: 'has ended for a pod without entries', managedFields: [], ends: false },
     { what: 'has ended for a pod without the field', ends: false },
