@@ -109,6 +109,7 @@ class Follow implements FollowContext {
       removed: (target) => {
         this.#followers.delete(target.key);
         for (const { key } of boundTo(proxies, target.nodeName)) this.#place(key);
+        for (const key of this.#candidates.podsIn(target.key)) this.#placeCandidate(key, undefined);
       },
     });
   }

@@ -35,6 +35,11 @@ export class Placements {
     return this.#ofPod.get(podKey);
   }
 
+  /** Keys of the pods in a target. */
+  podsIn(target: string): readonly string[] {
+    return [...this.#ofPod].flatMap(([key, placement]) => (placement.target === target ? [key] : []));
+  }
+
   /** The needs of pods in a target. */
   *inTarget(target: string): Generator<Placement> {
     for (const [namespace, groups] of this.#pods) {
