@@ -174,10 +174,10 @@ function serverUrl(cluster: Entry): URL {
 }
 
 function parseYaml({ text: content, author }: KubeconfigInput): Entry {
-  if (content.trim() === '') throw invalid('it is empty');
   if (content.length > MAX_KUBECONFIG_CHARACTERS) {
     throw invalid(`it is longer than ${MAX_KUBECONFIG_CHARACTERS} characters`);
   }
+  if (content.trim() === '') throw invalid('it is empty');
   const isOthers = author === 'tenant' || author === 'registry';
   if (isOthers && exceedsYamlLimits(content, TENANT_YAML)) throw invalid('it is too large or too deeply nested');
   let config: unknown;
