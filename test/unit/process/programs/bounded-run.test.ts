@@ -17,9 +17,15 @@ const script = (text: string, more: Partial<BoundedRun> = {}): BoundedRun => ({
 /** A script that starts a program which writes its number into a file and goes on, and waits for it. */
 const withChild = (name: string): string => `sh -c 'echo $$ > ${join(folder, name)}; exec sleep 600' & wait`;
 
+function numberIn(name: string): string {
+  const path = join(folder, name);
+  return existsSync(path) ? readFileSync(path, 'utf8').trim() : '';
+}
+
 /** Waits until the program that wrote its number there has ended. */
 async function untilEnded(name: string): Promise<void> {
-  const pid = readFileSync(join(folder, name), 'utf8').trim();
+  const pid = numberIn(name);
+  assert.match(pid, /^\d+$/);
   await eventually(`${name} has ended`, async () => hasEnded(pid));
 }
 
@@ -89,7 +95,8 @@ describe('a bounded run', () => {
   it('kills what nobody waits for any more', async () => {
     const stopped = new AbortController();
     const running = runBounded(script(withChild('unwanted')), stopped.signal);
-    await eventually('the program has begun', async () => existsSync(join(folder, 'unwanted')));
+    // the shell makes the file before it writes the number
+    await eventually('the program has begun', async () => numberIn('unwanted') !== '');
     stopped.abort();
     assert.deepEqual(await running, { kind: 'aborted' });
     await untilEnded('unwanted');

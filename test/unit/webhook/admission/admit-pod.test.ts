@@ -108,7 +108,7 @@ describe('metadata', () => {
   const kept: Json = {
     generateName: 'web-', namespace: 'team-a', uid: 'u', resourceVersion: '7', creationTimestamp: null,
     ownerReferences: [{ apiVersion: 'v1', kind: 'ReplicaSet', name: 'w', uid: 'o', controller: true }],
-    managedFields: [{ manager: 'kubectl', operation: 'Update' }],
+    managedFields: [{ manager: 'kubectl', operation: 'Apply' }],
   };
   for (const [field, value] of Object.entries(kept)) {
     it(`${field} is not touched`, () => {
