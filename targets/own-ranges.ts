@@ -50,7 +50,8 @@ export class OwnRanges {
   #set: RangeSet;
   /** What each source has said last, in the order of {@link run}. */
   readonly #said: (readonly string[] | undefined)[] = [];
-  #isIncomplete = false;
+  /** Sources that could not be read, and might be: these alone are read again sooner. */
+  readonly #unread = new Set<number>();
 
   constructor(options: OwnRangesOptions) {
     this.#options = options;
@@ -78,13 +79,18 @@ export class OwnRanges {
 
   /** Refreshes until `signal` is aborted. Never throws. */
   async run(signal: AbortSignal): Promise<void> {
+    const sources = [() => this.#apiServer(), ...(this.#options.mayRead ? this.#reads(signal) : [])];
+    let waitedMs = INTERVAL_MS;
     while (!signal.aborted) {
-      this.#isIncomplete = false;
-      const asked = [this.#apiServer(), ...(this.#options.mayRead ? this.#reads(signal) : [])];
-      const found = await Promise.all(asked.map((one, source) => this.#orBefore(one, source)));
+      const isDue = waitedMs >= INTERVAL_MS;
+      if (isDue) waitedMs = 0;
+      const found = await Promise.all(sources.map(async (ask, source) =>
+        (isDue || this.#unread.has(source) ? this.#orBefore(ask, source) : (this.#said[source] ?? []))));
       if (!signal.aborted) this.#take(found.flat());
       this.#resolveKnown();
-      await delay(this.#isIncomplete ? RETRY_MS : INTERVAL_MS, signal);
+      const ms = this.#unread.size > 0 ? RETRY_MS : INTERVAL_MS - waitedMs;
+      await delay(ms, signal);
+      waitedMs += ms;
     }
     this.#resolveKnown();
   }
@@ -107,12 +113,12 @@ export class OwnRanges {
     return resolved.flat().map(({ address }) => address);
   }
 
-  #reads(signal: AbortSignal): Promise<readonly string[]>[] {
+  #reads(signal: AbortSignal): (() => Promise<readonly string[]>)[] {
     const { client } = this.#options;
     return [
-      this.#nodes(signal),
-      client.list(SERVICE_CIDRS, {}, signal).then((found) => found.flatMap(({ spec }) => spec?.cidrs ?? [])),
-      client.get(ENDPOINT_SLICES, API_SERVER, signal)
+      () => this.#nodes(signal),
+      () => client.list(SERVICE_CIDRS, {}, signal).then((found) => found.flatMap(({ spec }) => spec?.cidrs ?? [])),
+      () => client.get(ENDPOINT_SLICES, API_SERVER, signal)
         .then(({ endpoints }) => (endpoints ?? []).flatMap(({ addresses }) => addresses ?? [])),
     ];
   }
@@ -131,12 +137,13 @@ export class OwnRanges {
     return found;
   }
 
-  async #orBefore(found: Promise<readonly string[]>, source: number): Promise<readonly string[]> {
+  async #orBefore(ask: () => Promise<readonly string[]>, source: number): Promise<readonly string[]> {
+    this.#unread.delete(source);
     try {
-      return (this.#said[source] = await found);
+      return (this.#said[source] = await ask());
     } catch (error) {
       this.#options.logger.debug({ error: messageOf(error) }, 'some of the ranges of this cluster cannot be read');
-      if (!isForbidden(error) && !isNotFound(error)) this.#isIncomplete = true;
+      if (!isForbidden(error) && !isNotFound(error)) this.#unread.add(source);
       return this.#said[source] ?? [];
     }
   }

@@ -115,7 +115,7 @@ export function checkTargets({ targets }: DoctorFacts): readonly Finding[] {
       remedy: 'Start Isthmus in this cluster ("isthmus run", with the component virtual-node).',
     };
     if (ready.status === 'True' && isUnauthorized === true) return {
-      check, severity: 'error', subject, message: 'it is Ready until now, and no longer accepts the credentials',
+      check, severity: 'error', subject, message: 'it still shows Ready, but no longer accepts the credentials',
       remedy: remedyFor('Unauthorized', name),
     };
     if (ready.status === 'True') return { check, severity: 'ok', subject, message: 'it is Ready' };

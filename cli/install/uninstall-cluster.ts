@@ -14,14 +14,14 @@ import {
   VALIDATING_ADMISSION_POLICY_BINDINGS, VALIDATING_WEBHOOK_CONFIGURATIONS,
 } from '../../api/resource-types.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
-import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import type { ClusterClient, Selection } from '../../kubernetes/client/cluster-client.ts';
 import { customResourceDefinitions } from '../../manifests/objects/crds.ts';
 import { COMPONENT_ACCOUNTS } from '../../manifests/objects/component-permissions.ts';
 import { proxyPolicyManifests } from '../../manifests/policies/proxy-policy.ts';
 import { discoveredNamespace, keyNamespace } from '../../model/access/key-namespace.ts';
 import { PART_OF } from '../../model/access/rbac-objects.ts';
 import { objectKey } from '../../model/pod/pod.ts';
-import { VIRTUAL_NODES } from '../../model/proxy/proxy-selection.ts';
+import { PROXY_PODS, VIRTUAL_NODES } from '../../model/proxy/proxy-selection.ts';
 import { AppError } from '../../process/errors.ts';
 import { objectName, typeOf, type Progress } from '../clusters/apply-objects.ts';
 import { findUses, reasonsToStay } from './check-uninstall.ts';
@@ -57,8 +57,9 @@ const LABEL_SELECTOR = Object.entries(PART_OF).map(([key, value]) => `${key}=${v
 const OUR_FINALIZERS: ReadonlySet<string> =
   new Set([DELEGATE_FINALIZER, CHAPERON_FINALIZER, DRAIN_FINALIZER, RUN_ONCE_FINALIZER]);
 /** Objects that may have our finalizers, and how they are found. */
-const HELD: readonly (readonly [type: ResourceType, labelSelector?: string])[] = [
-  [PODS, `${HAS_FINALIZER_LABEL}=${TRUE}`], [PODS, PARENT_UID_LABEL], [POD_CHAPERONS], [TARGETS], [CLUSTER_TARGETS],
+const HELD: readonly (readonly [type: ResourceType, selection?: Selection])[] = [
+  [PODS, { labelSelector: `${HAS_FINALIZER_LABEL}=${TRUE}` }], [PODS, PROXY_PODS],
+  [PODS, { labelSelector: PARENT_UID_LABEL }], [POD_CHAPERONS], [TARGETS], [CLUSTER_TARGETS],
 ];
 const COMPONENT_NAMES: ReadonlySet<string | undefined> = new Set(COMPONENT_ACCOUNTS);
 /** Objects of others of these kinds keep a namespace from being deleted. */
@@ -183,8 +184,8 @@ async function findJoined(client: ClusterClient, signal: AbortSignal): Promise<J
 
 /** Removes our finalizers: nobody else will, once our controllers are gone. */
 async function letGo(client: ClusterClient, { tell, signal }: Progress): Promise<void> {
-  for (const [type, labelSelector] of HELD) {
-    for (const { metadata } of await listIfServed(client, type, signal, { labelSelector })) {
+  for (const [type, selection] of HELD) {
+    for (const { metadata } of await listIfServed(client, type, signal, selection)) {
       const { namespace, name = '', uid, finalizers = [] } = metadata;
       const kept = finalizers.filter((finalizer) => !OUR_FINALIZERS.has(finalizer));
       if (kept.length === finalizers.length) continue;

@@ -6,7 +6,7 @@ import {
   ALL_SOURCES, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, SOURCES_LABEL,
 } from '../../api/objects/keys.ts';
 import { CLUSTER_SOURCES, NAMESPACES } from '../../api/resource-types.ts';
-import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
+import { isForbidden, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { isSystemNamespace } from '../../model/access/system-namespaces.ts';
 import { AppError } from '../../process/errors.ts';
@@ -44,7 +44,7 @@ async function setSources(kind: string, name: string, flags: AllowFlags, sources
   const value = sourcesLabel(kind, name, { installNamespace: flags.installNamespace, sources });
   await withCluster(flags, 'cli', async ({ client }, signal) => {
     await requireSources(client, sources, signal);
-    const before = await client.get(NAMESPACES, { name }, signal).catch(unless(isNotFound));
+    const before = await client.get(NAMESPACES, { name }, signal).catch(unless(isUnreadable));
     const patch = { metadata: { labels: { [SOURCES_LABEL]: value } } };
     const patched = await client.patch(NAMESPACES, { name }, { patchType: 'merge', patch }, signal)
       .catch(unless(isNotFound));
@@ -53,6 +53,11 @@ async function setSources(kind: string, name: string, flags: AllowFlags, sources
     }
     console.log(outcome(name, before?.metadata.labels ?? {}, sources));
   });
+}
+
+/** Who may label a namespace need not be able to read it. */
+function isUnreadable(error: unknown): boolean {
+  return isNotFound(error) || isForbidden(error);
 }
 
 function outcome(name: string, before: StringMap, sources: readonly string[]): string {

@@ -27,8 +27,8 @@ export function pauseBeforeRetry({ status, retryAfter }: RetryHint, retries: num
 }
 
 /**
- * Whether this answer to a call of `path` asks all calls to slow down. The one to an eviction is about its pod alone: a
- * disruption budget allows it no sooner.
+ * Whether this answer to a call of `path` asks all calls to slow down. The one to an eviction is about its pod alone:
+ * making other calls wait would not make its disruption budget allow it.
  */
 export function slowsAllDown({ status }: Pick<RetryHint, 'status'>, path: string): boolean {
   return status === 429 && !path.endsWith('/eviction');

@@ -51,6 +51,11 @@ export function toApiError({ status, retryAfter, body }: Answer, tellsText = tru
   );
 }
 
+/** Whether a server behind the API server answers calls of this path: its 401 says nothing about our credentials. */
+export function isAggregated(path: string): boolean {
+  return path.startsWith('/apis/metrics.k8s.io/');
+}
+
 /** Whether it says that the API server is away, or about to stop. */
 export function isTurnedAway({ status }: ApiError): boolean {
   return GATEWAY_ANSWERS.includes(status);

@@ -1,7 +1,7 @@
 // HTTP to one API server: a pool for calls and a session for watches, so that long streams never use up the slots of
 // short calls. Every call has a deadline, redirects are never followed, and credentials may change while calls and
 // watches continue.
-import { isTurnedAway, readErrorBody, toApiError, type Answer } from './api-answer.ts';
+import { isAggregated, isTurnedAway, readErrorBody, toApiError, type Answer } from './api-answer.ts';
 import { ApiError, UnreachableError } from '../flow/api-error.ts';
 import { CacheBudget } from '../flow/cache-budget.ts';
 import { observeCall } from './call-metrics.ts';
@@ -179,7 +179,7 @@ export class Transport {
     if (answer.status !== 401) return answer;
     if (await this.credentials.renew()) answer = await this.#sendOnce(call, deadline, signal);
     // Open watches would go on until the server ends them: opened anew, they find out by themselves.
-    if (answer.status === 401 && this.credentials.distrust()) void this.#look();
+    if (answer.status === 401 && !isAggregated(call.path) && this.credentials.distrust()) void this.#look();
     return answer;
   }
 

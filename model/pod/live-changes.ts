@@ -185,21 +185,33 @@ export function readSentChanges(text: string | undefined): SentChanges | undefin
 export function planLiveChanges(pod: Pod, text: string): Plan {
   const { namespace, name = '', uid, annotations } = pod.metadata;
   if (annotations?.[SENT_CHANGES_ANNOTATION] === text) return [];
-  const changes = readSentChanges(text)?.changes ?? {};
-  const before = readSentChanges(annotations?.[SENT_CHANGES_ANNOTATION])?.changes ?? {};
+  const changes = changesIn(text);
+  const before = changesIn(annotations?.[SENT_CHANGES_ANNOTATION]);
   const patch = (object: object, subresource?: 'resize' | 'status'): Plan[number] => ({
     kind: 'patch',
     type: PODS, at: { namespace, name, ...(subresource && { subresource }) }, patchType: 'strategic', patch: object,
   });
   const resources = containerPatch(pod, since(before.resources, changes.resources), 'resources');
-  const images = containerPatch(pod, since(before.images, changes.images), 'image');
-  const spec = { ...images, ...otherFields(pod, before, changes) };
+  const specs = changedSpecs(pod, before, changes);
   const conditions = gateConditions(pod, changes.gates);
   const metadata = { uid, annotations: { [SENT_CHANGES_ANNOTATION]: text } };
   const resized = isEmpty(resources) ? [] : [patch({ metadata: { uid }, spec: resources }, 'resize')];
-  if (conditions.length === 0) return [...resized, patch({ metadata, spec })];
-  const changed = isEmpty(spec) ? [] : [patch({ metadata: { uid }, spec })];
-  return [...resized, ...changed, patch({ metadata, status: { conditions } }, 'status')];
+  const last = conditions.length === 0 ? (specs.pop() ?? {}) : undefined;
+  const changed = specs.map((spec) => patch({ metadata: { uid }, spec }));
+  const noted =
+    last === undefined ? patch({ metadata, status: { conditions } }, 'status') : patch({ metadata, spec: last });
+  return [...resized, ...changed, noted];
+}
+
+function changesIn(text: string | undefined): LiveChanges {
+  return readSentChanges(text)?.changes ?? {};
+}
+
+/** Each field by itself: what the target rejects must keep back nothing else. */
+function changedSpecs(pod: Pod, before: LiveChanges, changes: LiveChanges): Partial<PodSpec>[] {
+  const images = containerPatch(pod, since(before.images, changes.images), 'image');
+  const others = Object.entries(otherFields(pod, before, changes)).map(([field, value]) => ({ [field]: value }));
+  return [images as Partial<PodSpec>, ...others].filter((spec) => !isEmpty(spec));
 }
 
 /** The values that were not sent before: what the target has made of those stands. */

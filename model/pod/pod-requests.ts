@@ -76,7 +76,7 @@ function soleResources({ containers, initContainers, overhead, resources }: PodS
   }
   const sole = containers[0]?.resources;
   const isFrozen = Object.isFrozen(sole) && Object.isFrozen(sole?.requests) && Object.isFrozen(sole?.limits);
-  return isFrozen ? sole : undefined;
+  return isFrozen ? (sole ?? undefined) : undefined; // null, too, as a template leaves it
 }
 
 function computed(spec: PodSpec): ResourceAmounts {

@@ -6,6 +6,7 @@ import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { withFailover } from '../../model/pod/source-lease.ts';
 import { toPodChaperon } from '../../model/delegate/pod-chaperon.ts';
 import { holdsFinalizer, sourcePodOf, type ProxyPod } from '../../model/proxy/proxy-pod.ts';
+import { isSameJson } from '../../model/objects/json-values.ts';
 import type { Informer } from '../../kubernetes/watch/informer.ts';
 import { EquivalenceCache } from '../cache/equivalence-cache.ts';
 import type { DecisionToLog } from '../explain/decision-log.ts';
@@ -209,8 +210,7 @@ export class TargetChooser {
     const { views, world } = this.#state;
     const isSameCapacity = targets === views.snapshots() && revision === views.changes.revision;
     return isSameCapacity && policies === world.policies && placed === world.placed.changes
-      && performance.now() < until && unplaced.length === unplacedNow.length
-      && unplaced.every((input, index) => input === unplacedNow[index]);
+      && performance.now() < until && isSameJson(unplaced, unplacedNow);
   }
 
   #reserve(member: ProxyPod, chosen: Chosen): void {

@@ -36,7 +36,7 @@ async function startMemberWorld(t: TestContext) {
     now: () => new Date(), logger: SILENT,
   });
   t.after(() => broker.close());
-  const held: HeldSecret = { data: {}, patches: [] };
+  const held: HeldSecret = { data: {}, patches: [], reads: 0 };
   const api = createServer((request, response) => {
     if (request.url?.includes('/secrets/') === true) {
       void answerOfSecret(request, held).then((answer) => response.end(answer));
@@ -69,10 +69,14 @@ async function startMemberWorld(t: TestContext) {
 interface HeldSecret {
   data: Readonly<Record<string, string>>;
   readonly patches: string[];
+  /** How often it was read. */
+  reads: number;
 }
 
-async function answerOfSecret(request: IncomingMessage, { data, patches }: HeldSecret): Promise<string> {
+async function answerOfSecret(request: IncomingMessage, held: HeldSecret): Promise<string> {
+  const { data, patches } = held;
   if (request.method === 'PATCH') patches.push(await text(request));
+  else held.reads += 1;
   return JSON.stringify({ metadata: { name: 'isthmus-gateway', resourceVersion: '7' }, data });
 }
 
@@ -106,10 +110,11 @@ describe('a member that follows the broker', () => {
       const controller = { driver: {}, credentials: due };
       const followed = { client, namespace: 'isthmus-system', controller, logger: SILENT };
       const following = followBroker(followed, stop.signal);
-      await until(() => store.requests >= 4, 'renewals, and what follows them');
+      await until(() => held.reads >= 2 && (patches === 0 || held.patches.length > 0), 'two attempts to renew');
       stop.abort();
       await following;
       assert.equal(Math.min(1, held.patches.length), patches);
+      if (patches === 0) assert.ok(store.requests <= 1, 'the broker is asked for no certificate that nobody takes');
       for (const patch of held.patches) assert.match(patch, /"resourceVersion":"7"/);
     });
   }

@@ -57,10 +57,7 @@ async function reconcileRemoval(
   const { source, proxies, targets } = options;
   const target = targets.get(key);
   const object = target && targets.object(target.ref);
-  if (target === undefined || object === undefined) {
-    retries.delete(key);
-    return DONE;
-  }
+  if (target === undefined || object === undefined) return DONE;
   const removable = { ...object, removalPolicy: object.spec.removalPolicy ?? 'Orphan' };
   const bound = object.terminating ? boundTo(proxies, target.nodeName) : [];
   const step = planRemoval({ target: removable, bound, candidates: countCandidates(target, proxies) });
@@ -68,6 +65,7 @@ async function reconcileRemoval(
     case 'no-change':
       return DONE;
     case 'write':
+      retries.delete(key); // nothing is left to drain
       await executePlan(source, step.plan, signal).catch(ignoreStale);
       return DONE;
     case 'drain': {

@@ -112,6 +112,18 @@ describe('the ranges of a source', () => {
     await again(30_000);
     assert.ok(texts().includes('10.96.0.0/12'), 'it is not asked every half a minute');
   });
+  it('that could be read are not read again with those that could not', async (t) => {
+    const served: Served = { ...ALL, services: new Error('the server is overloaded') };
+    const { texts, settled, again } = aSource(t, served);
+    await settled();
+    served.nodes = [];
+    await again(30_000);
+    assert.ok(texts().includes('10.0.0.5/32'), 'a cluster with many nodes is not listed every half a minute');
+    served.services = [];
+    await again(30_000);
+    await again(840_000);
+    assert.ok(!texts().includes('10.0.0.5/32'), 'it is listed when it is due');
+  });
   it('begin with what the administrator configured, before anything is known', async (t) => {
     const configured = [parseRange('172.16.0.0/12')].flatMap((range) => range ?? []);
     const { ranges, texts, settled } = aSource(t, ALL, { configured });

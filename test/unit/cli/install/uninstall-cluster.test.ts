@@ -4,6 +4,7 @@ import type { KubernetesObject } from '../../../../api/objects/core.ts';
 import type { ResourceType } from '../../../../api/objects/group-version.ts';
 import {
   CHAPERON_FINALIZER, DELEGATE_FINALIZER, DRAIN_FINALIZER, HAS_FINALIZER_LABEL, PROVIDER_KEY, PROVIDER_VALUE,
+  PROXY_SCHEDULER,
 } from '../../../../api/objects/keys.ts';
 import {
   CLUSTER_ROLES, CLUSTER_SOURCES, CLUSTER_TARGETS, CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, DEPLOYMENTS,
@@ -156,6 +157,15 @@ describe('a cluster from which Isthmus is uninstalled', () => {
     assert.deepEqual(cluster.find(POD_CHAPERONS, 'web', 'shop')?.metadata.finalizers, ['a/b']);
     assert.equal(cluster.find(CLUSTER_TARGETS, 'eu')?.metadata.finalizers, undefined);
     assert.ok(told.includes('released PodChaperon shop/web') && told.includes('released ClusterTarget eu'));
+  });
+
+  it('releases an elected pod by force whose user has removed the label', async (t) => {
+    const { cluster, uninstall } = installed(t);
+    const { metadata, spec, ...pod } = aPod(withFinalizers(DELEGATE_FINALIZER));
+    cluster.put(PODS, { ...pod, metadata, spec: { ...spec, schedulerName: PROXY_SCHEDULER } } as KubernetesObject);
+    await uninstall({ isForced: true });
+    const left = cluster.find(PODS, metadata.name ?? '', metadata.namespace);
+    assert.equal(left?.metadata.finalizers, undefined);
   });
 
   it('is not touched when the install namespace is mistyped', async (t) => {

@@ -3,13 +3,19 @@ import { describe, it } from 'node:test';
 import type { StringMap } from '../../../../api/objects/core.ts';
 import { AnsweringApiServer } from '../../../support/answering-api-server.ts';
 import { isthmusHere } from '../../../support/command-in-process.ts';
+import { status } from '../../../support/scripted-api-server.ts';
+
+const SOURCES = ['a', 'b', 'c'].map((name) => ({ metadata: { name } }));
 
 /** What `isthmus allow namespace shop` prints, with these labels on the namespace before. */
 async function allowed(labels: StringMap, ...words: readonly string[]): Promise<string> {
-  const server = await AnsweringApiServer.start({
-    namespaces: [{ metadata: { name: 'shop', labels } }],
-    clustersources: ['a', 'b', 'c'].map((name) => ({ metadata: { name } })),
-  }, () => [200, { metadata: { name: 'shop' } }]);
+  return allowedOn(await AnsweringApiServer.start(
+    { namespaces: [{ metadata: { name: 'shop', labels } }], clustersources: SOURCES },
+    () => [200, { metadata: { name: 'shop' } }],
+  ), words);
+}
+
+async function allowedOn(server: AnsweringApiServer, words: readonly string[]): Promise<string> {
   try {
     const { stdout, stderr } =
       await isthmusHere('allow', 'namespace', 'shop', ...words, '--kubeconfig', await server.kubeconfig());
@@ -44,6 +50,16 @@ describe('isthmus allow namespace', () => {
       await allowed(labels, '--source', 'b'), 'Pods of b may run in namespace shop.\n',
     ));
   }
+
+  it('needs no permission to read the namespace', async () => {
+    const server = await AnsweringApiServer.start((method, { pathname }) => {
+      if (pathname.includes('clustersources')) return [200, { metadata: {}, items: SOURCES }];
+      return method === 'GET'
+        ? [403, status(403, 'Forbidden', 'it cannot get namespaces')]
+        : [200, { metadata: { name: 'shop' } }];
+    });
+    assert.equal(await allowedOn(server, ['--source', 'b']), 'Pods of b may run in namespace shop.\n');
+  });
 
   it('excludes nobody where all are allowed', async () => assert.equal(
     await allowed({ 'isthmus.dev/sources': 'a' }), 'Pods of all sources may run in namespace shop.\n',

@@ -206,6 +206,20 @@ describe('Transport', () => {
       assert.equal(await secondEnd, 'CredentialsChangedError');
     });
 
+    it('does not open watches anew because a server behind the API server refuses a call', async () => {
+      const transport = open({ kind: 'token', token: 'good' });
+      const opening = transport.stream(GET, new AbortController().signal);
+      (await server.next()).open();
+      const { body } = await opening;
+      const figures = transport.call({ method: 'GET', path: '/apis/metrics.k8s.io/v1beta1/pods' });
+      (await server.next()).answer(401, status(401, 'Unauthorized', 'Unauthorized'));
+      await assert.rejects(figures, { status: 401 });
+      const call = transport.call(GET);
+      (await server.next()).answer(200, {});
+      await call;
+      assert.equal(body.destroyed, false);
+    });
+
     it('does not open watches anew because one of them is refused', async () => {
       const transport = open({ kind: 'token', token: 'revoked' });
       const signal = new AbortController().signal;

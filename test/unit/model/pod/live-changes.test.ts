@@ -161,14 +161,20 @@ describe('planLiveChanges', () => {
       tolerations: [{ key: 'own', operator: 'Exists' }, { key: 'new', operator: 'Exists' }], activeDeadlineSeconds: 9,
     } as const;
     assert.deepEqual(told(plan(changes)), [
+      ['pod', 'strategic', { metadata: { uid }, spec: { activeDeadlineSeconds: 9 } }],
       ['pod', 'strategic', {
         metadata: noted(changes),
-        spec: {
-          activeDeadlineSeconds: 9,
-          tolerations: [{ key: 'own', operator: 'Exists' }, { key: 'new', operator: 'Exists' }],
-        },
+        spec: { tolerations: [{ key: 'own', operator: 'Exists' }, { key: 'new', operator: 'Exists' }] },
       }],
     ]);
+  });
+
+  it('writes each field by itself: a target may reject one of them', () => {
+    const changes = {
+      images: { app: 'app:2' }, activeDeadlineSeconds: 9, tolerations: [{ key: 'new', operator: 'Exists' }],
+    } as const;
+    const specs = told(plan(changes)).map(([, , patch]) => Object.keys((patch as { readonly spec: object }).spec));
+    assert.deepEqual(specs, [['containers'], ['activeDeadlineSeconds'], ['tolerations']]);
   });
 
   it('sets the conditions of gates in the write that records them, after all others', () => {

@@ -179,6 +179,11 @@ describe('requests of pods that share their resources', () => {
     for (const spec of more) assert.equal(podRequests(sole(resources, spec)).get('cpu'), 2_000);
   });
 
+  it('are those of a pod without any where they are null, as a template leaves them', () => {
+    const empty = { containers: [{ name: 'main', resources: null }] } as unknown as PodSpec;
+    assert.deepEqual(podRequests(empty), podRequests({ containers: [{ name: 'main' }] }));
+  });
+
   it('are computed anew for resources that may change', () => {
     const resources = { requests: { cpu: '1' } };
     assert.equal(podRequests(sole(resources)).get('cpu'), 1_000);

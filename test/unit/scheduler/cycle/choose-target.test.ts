@@ -12,10 +12,13 @@ import { annotated, aProxyRecord, labelled, named, withRequests, withUid } from 
 const MEMBERS = 10;
 const TARGET = { ref: { kind: 'ClusterTarget', name: 'c' } as const, key: 'ClusterTarget/c', nodeName: 'admiralty-c' };
 
+/** Labels that are too long for pods to share. */
+const LONG = Object.fromEntries(['a', 'b', 'c', 'd', 'e'].map((name) => [name, name.repeat(60)]));
+
 /** A pod of a group of ten that asks for one CPU. */
 function aMember(index: number): ProxyPod {
   const group =
-    [labelled({ [POD_GROUP_LABEL]: 'train' }), annotated({ [POD_GROUP_MIN_COUNT_ANNOTATION]: `${MEMBERS}` })];
+    [labelled({ ...LONG, [POD_GROUP_LABEL]: 'train' }), annotated({ [POD_GROUP_MIN_COUNT_ANNOTATION]: `${MEMBERS}` })];
   return aProxyRecord(named(`worker-${index}`), withUid(`uid-${index}`), ...group, withRequests({ cpu: '1' }));
 }
 
@@ -63,6 +66,14 @@ describe('a group that does not fit', () => {
         /^9 of 10 pods that must be placed together fit now/,
       );
     }
+  });
+
+  it('is not decided again where its pods are read again and are the same', () => {
+    const { members, decisions, choose } = aWorld({ cpu: '9', pods: '100' });
+    choose();
+    members.splice(0, MEMBERS, ...members.map((_member, index) => aMember(index)));
+    choose();
+    assert.equal(decisions.length, MEMBERS);
   });
 
   it('is decided anew as soon as there is more room, and then gets assumed for all', () => {
