@@ -81,7 +81,7 @@ async function measure(server: URL, context: BenchmarkContext, signal: AbortSign
       },
     ]),
     {
-      variant: 'heap', title: 'P6: heap of a tracked pod', unit: 'bytes',
+      variant: 'heap', title: 'heap of a tracked pod (P6)', unit: 'bytes',
       ours: spreadOf([...syncs.stream, ...syncs.pages].map(({ heapPerPod }) => heapPerPod)),
       reference: spreadOf([json]), goal: { figure: 'ratio', atMost: 0.2 },
     },

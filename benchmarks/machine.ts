@@ -35,16 +35,16 @@ export function describeMachine(): Machine {
 /** Runs git with these arguments in the checkout and gives what it printed. */
 export type Git = (...args: readonly string[]) => Promise<string>;
 
-// compiled files are one folder deeper than their sources
-const CHECKOUT = fileURLToPath(new URL('../../', import.meta.url));
+/** The folder of the checkout: compiled files are one folder deeper than their sources. */
+export const CHECKOUT = fileURLToPath(new URL('../../', import.meta.url));
 
 const gitOfCheckout: Git = async (...args) => (await promisify(execFile)('git', [...args], { cwd: CHECKOUT })).stdout;
 
-/** The commit that is measured, with `-dirty` when files differ from it; `unknown` outside git. */
+/** The commit that is measured, with `-dirty` when files of code differ from it; `unknown` outside git. */
 export async function describeCommit(git: Git = gitOfCheckout): Promise<string> {
   try {
     const commit = (await git('rev-parse', 'HEAD')).trim();
-    const changes = (await git('status', '--porcelain')).trim();
+    const changes = (await git('status', '--porcelain', '--', ':!docs')).trim();
     return changes === '' ? commit : `${commit}-dirty`;
   } catch {
     return 'unknown';

@@ -20,11 +20,12 @@ import { LATENCY_STEPS } from './latency-steps.ts';
 import { LONG_RUN } from './long-run.ts';
 import { MANY_PODS } from './many-pods.ts';
 import { MANY_TARGETS } from './many-targets.ts';
-import { describeCommit, describeMachine } from './machine.ts';
+import { CHECKOUT, describeCommit, describeMachine } from './machine.ts';
 import { formatReport, toResult, type Report, type Result } from './report.ts';
 import { MIRROR } from './mirror.ts';
 import { POD_PLANE } from './pod-plane.ts';
 import { REQUESTS } from './requests.ts';
+import { saveResults } from './saved-results.ts';
 import { THROUGHPUT } from './throughput.ts';
 import { WEBHOOK } from './webhook.ts';
 import { BAD_BODIES } from './webhook-bad-bodies.ts';
@@ -40,6 +41,7 @@ const NAMED: readonly Benchmark[] = [...BENCHMARKS, LONG_RUN];
 interface BenchOptions {
   readonly only?: readonly Benchmark[];
   readonly json?: string;
+  readonly save?: boolean;
   readonly runs: number;
   readonly targets?: readonly number[];
   readonly minutes?: number;
@@ -80,19 +82,22 @@ function tell(text: string): void {
 }
 
 async function bench(
-  { only = BENCHMARKS, json, runs, targets, minutes, profile }: BenchOptions, signal: AbortSignal,
+  { only = BENCHMARKS, json, save = false, runs, targets, minutes, profile }: BenchOptions, signal: AbortSignal,
 ): Promise<void> {
   const context: BenchmarkContext = {
     runs, onProgress: tell, ...(targets !== undefined && { targets }),
     ...(minutes !== undefined && { minutes }), ...(profile !== undefined && { profileFolder: profile }),
   };
   const [machine, commit] = [describeMachine(), await describeCommit()];
+  const measuredOn = new Date().toISOString().slice(0, 10);
   const results: Result[] = [];
   for (const benchmark of only) {
-    results.push(...(await runOne(benchmark, context, signal)));
-    const report: Report = { machine, commit, results };
+    const own = await runOne(benchmark, context, signal);
+    results.push(...own);
+    const report: Report = { machine, commit, measuredOn, results };
     // after each, so that none is lost
     if (json !== undefined) await writeFile(json, `${JSON.stringify(report, undefined, 2)}\n`);
+    if (save) await saveResults({ ...report, results: own }, CHECKOUT);
   }
   process.stdout.write(`${formatReport({ machine, commit, results })}\n`);
   if (profile !== undefined) process.stdout.write(await describeProfiles(profile));
@@ -135,6 +140,7 @@ const command = new Command('bench')
   )
   .option('--only <list>', 'run these alone, comma separated', parseOnly)
   .option('--json <file>', 'write the results to this file, too')
+  .option('--save', 'keep the results in docs/results/benchmarks, and rewrite the page of them')
   .option('--runs <count>', 'how often to measure each figure', parseRuns, 5)
   .option(
     '--targets <list>',

@@ -27,6 +27,8 @@ export interface Report {
   readonly machine: Machine;
   /** Git commit of the checkout, with `-dirty` when it was changed; `unknown` outside git. */
   readonly commit: string;
+  /** The day, as in 2026-11-29. */
+  readonly measuredOn: string;
   readonly results: readonly Result[];
 }
 
@@ -98,7 +100,7 @@ export function formatTable(results: readonly Result[]): string {
 }
 
 /** The report for people: table, machine, commit. */
-export function formatReport({ machine, commit, results }: Report): string {
+export function formatReport({ machine, commit, results }: Omit<Report, 'measuredOn'>): string {
   const { cpu, cores, memoryBytes, loadAverage, platform, node } = machine;
   const memory = `${significant(memoryBytes / 1024 ** 3, 3)} GiB`;
   const load = loadAverage.map((value) => value.toFixed(2)).join(' ');

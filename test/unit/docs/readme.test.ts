@@ -6,12 +6,13 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { parse } from 'yaml';
 import type { Pod } from '../../../api/objects/core.ts';
+import type { Report, Result } from '../../../benchmarks/report.ts';
+import { significant } from '../../../benchmarks/statistics.ts';
 import { delegateName, virtualNodeName } from '../../../model/naming/names.ts';
 import { environment } from '../../../process/config.ts';
 import { sampleObjects } from '../../../sandbox/demo.ts';
 import { toPodTables } from '../../../sandbox/pod-table.ts';
 import { ROOT, textOf } from '../../support/documented-blocks.ts';
-import { measuredRow } from '../../support/measured-rows.ts';
 
 const PAGE = 'README.md';
 const NOW = Date.parse('2026-01-01T00:00:02Z');
@@ -34,21 +35,33 @@ function demoOutput(): string {
   return toPodTables(clusters, NOW, 160).trimEnd();
 }
 
-/** A figure as it stands before its spread, or before what it is of. */
-const figure = (cell = ''): string => cell.replace(/ (?:\(|plain).*$/, '');
+interface Measured extends Result {
+  readonly report: Report;
+}
 
-/** The claim in figures, from the pages of results. */
+/** A result that is kept in the checkout. */
+function measured(id: string, variant: string): Measured {
+  const report = JSON.parse(textOf(`docs/results/benchmarks/${id}.json`)) as Report;
+  const result = report.results.find((one) => one.variant === variant);
+  assert.ok(result, `${id} has no ${variant}`);
+  return { ...result, report };
+}
+
+const figure = ({ ours, unit }: Pick<Result, 'ours' | 'unit'>): string => `${significant(ours, 3)} ${unit}`;
+
+/** The claim in figures, from the results of benchmarks. */
 function measuredLine(): string {
-  const page = 'docs/results/benchmarks.md';
-  const [single, plain] = measuredRow(page, 'P13, PodChaperon mode, p50 of 30');
-  const [, , ratio, goal, holds] = measuredRow(page, 'P1 raised, 200 pods, 5 runs');
-  const [atRest] = measuredRow('docs/results/delegation.md', 'resident memory at rest');
-  const verdict = holds === 'yes' ? 'met' : 'missed';
-  const [, machine = ''] = /^(.*), `npm run bench/m.exec(textOf(page)) ?? [];
-  return `**Measured:** a single elected pod is Running after ${figure(single)}, a plain one after ${figure(plain)}; `
-    + `a burst of 200 pods reaches ${ratio} of the rate of plain pods (goal ${goal}, ${verdict}); `
-    + `all components of a source use ${figure(atRest)} at rest. `
-    + `${machine} ([all results](docs/results/benchmarks.md)).`;
+  const single = measured('P13', 'PodChaperon-p50');
+  const burst = measured('P1', 'PodChaperon-raised-200');
+  const { machine: { cores, memoryBytes, node }, commit, measuredOn } = burst.report;
+  const goal = burst.goal !== null && 'atLeast' in burst.goal ? `goal ≥ ${burst.goal.atLeast}` : 'no goal';
+  return `**Measured:** a single elected pod is Running after ${figure(single)}, a plain one after `
+    + `${figure({ ...single, ours: single.reference ?? Number.NaN })}; a burst of 200 pods reaches `
+    + `${significant(burst.ratio ?? Number.NaN, 2)} of the rate of plain pods (${goal}, `
+    + `${burst.holds === true ? 'met' : 'missed'}); all components of a source use ${figure(measured('PM', 'idle'))} `
+    + `at rest, and with 1,000 targets ${figure(measured('PS', 'memory'))}. `
+    + `${measuredOn}, commit ${commit.slice(0, 8)}, ${cores} shared vCPU, ${Math.round(memoryBytes / 1_024 ** 3)} GiB, `
+    + `Node.js ${node} ([all results](docs/results/benchmarks.md)).`;
 }
 
 function current(text: string): string {
@@ -66,7 +79,7 @@ describe('the README', () => {
 
   it('claims figures at all', () => {
     assert.ok((measuredLine().match(/\d/g) ?? []).length > 10);
-    assert.doesNotMatch(measuredLine(), /undefined/);
+    assert.doesNotMatch(measuredLine(), /undefined|NaN/);
   });
 
   it('names the versions that the chart and the package ask for', () => {
