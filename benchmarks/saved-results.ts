@@ -1,6 +1,6 @@
 // The last results of each benchmark: a file of JSON for each in docs/results/benchmarks, and the tables that the page
 // docs/results/benchmarks.md makes of them. `bench --save` writes both, so that no figure is typed.
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Goal } from './benchmark.ts';
 import type { Report, Result } from './report.ts';
@@ -15,6 +15,7 @@ const RUNS = ['#', 'measured on', 'commit', 'machine'];
 export async function saveResults(report: Report, checkout: string): Promise<void> {
   const [first] = report.results;
   if (first === undefined) return;
+  await mkdir(join(checkout, FOLDER), { recursive: true });
   await writeFile(join(checkout, FOLDER, `${first.id}.json`), `${JSON.stringify(report, undefined, 2)}\n`);
   const page = join(checkout, PAGE);
   await writeFile(page, pageOf(await readFile(page, 'utf8'), await readSaved(checkout)));
