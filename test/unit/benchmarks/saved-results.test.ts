@@ -70,7 +70,7 @@ describe('saved results', () => {
   let checkout = '';
   before(async () => {
     checkout = await mkdtemp(join(tmpdir(), 'isthmus-saved-results-'));
-    await mkdir(join(checkout, 'docs/results')); // a clone has no folder for the first of them
+    await mkdir(join(checkout, 'docs/results'), { recursive: true }); // a clone has no folder for the first of them
     await writeFile(join(checkout, 'docs/results/benchmarks.md'), PAGE);
   });
   after(() => rm(checkout, { recursive: true }));

@@ -59,7 +59,7 @@ function measuredLine(): string {
     + `${figure({ ...single, ours: single.reference ?? Number.NaN })}; a burst of 200 pods reaches `
     + `${significant(burst.ratio ?? Number.NaN, 2)} of the rate of plain pods (${goal}, `
     + `${burst.holds === true ? 'met' : 'missed'}); all components of a source use ${figure(measured('PM', 'idle'))} `
-    + `at rest, and with 1,000 targets ${figure(measured('PS', 'memory'))}. `
+    + 'at rest. '
     + `${measuredOn}, commit ${commit.slice(0, 8)}, ${cores} shared vCPU, ${Math.round(memoryBytes / 1_024 ** 3)} GiB, `
     + `Node.js ${node} ([all results](docs/results/benchmarks.md)).`;
 }
