@@ -194,7 +194,8 @@ export interface HeldWorld {
 /** To be called in a suite: `begin` runs before each of its tests, with `setTimeout` held still until the test ends. */
 export function holdEachTest(begin: () => HeldWorld): void {
   let world: HeldWorld;
-  beforeEach(() => {
+  beforeEach(async () => {
+    await nextTurn(); // the real timers of the test before are cleared by then
     world = begin();
     mock.timers.enable({ apis: ['setTimeout'] });
     if (world.now !== undefined) mock.method(performance, 'now', world.now);

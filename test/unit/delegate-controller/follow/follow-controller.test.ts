@@ -9,7 +9,10 @@ type Told = (key: string, before: undefined, after: { readonly parentKey: string
 
 it('a target that is removed leaves nothing that its candidates needed', async (t) => {
   const [source, remote, stop] = [new HeldCluster(), new HeldCluster(), new AbortController()];
-  t.after(() => stop.abort());
+  t.after(async () => {
+    stop.abort();
+    await source.settled();
+  });
   const told: Told[] = [];
   const session = {
     client: remote.client, signal: stop.signal, synced: Promise.resolve(), hasSynced: true, failure: undefined,
