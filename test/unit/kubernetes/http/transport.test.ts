@@ -125,7 +125,7 @@ describe('Transport', () => {
     });
 
     it('reads a token file again after some seconds, and not at each call', async (t) => {
-      let now = performance.now();
+      let now = Math.ceil(performance.now()); // sums of fractions are rounded
       t.mock.method(performance, 'now', () => now);
       const folder = await mkdtemp(join(tmpdir(), 'isthmus-transport-'));
       t.after(() => rm(folder, { recursive: true }));
@@ -178,7 +178,7 @@ describe('Transport', () => {
     });
 
     it('opens watches anew after a call that is refused for good, at most once in ten seconds', async (t) => {
-      let now = performance.now();
+      let now = Math.ceil(performance.now()); // sums of fractions are rounded
       t.mock.method(performance, 'now', () => now);
       const transport = open({ kind: 'token', token: 'revoked' });
       const refuse = () => failing((call) => transport.call(call), 401, status(401, 'Unauthorized', 'unknown'));
