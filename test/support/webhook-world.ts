@@ -81,6 +81,21 @@ export function shareWebhookWorld(
   };
 }
 
+/** As {@link shareWebhookWorld}, with a webhook that runs and admits before `begin`, and stops after `end`. */
+export function shareAdmittingWorld(
+  begin: (world: WebhookWorld) => Promise<void> | void, end: () => Promise<void> | void = () => undefined,
+): () => Promise<void> {
+  let webhook: RunningWebhook | undefined;
+  return shareWebhookWorld(async (world) => {
+    webhook = await world.startWebhook();
+    await untilAdmitting(world.client);
+    await begin(world);
+  }, async () => {
+    await end();
+    await webhook?.stop();
+  });
+}
+
 /** Starts the cluster, installs, and makes the two namespaces; no webhook runs yet. */
 async function startWebhookWorld(): Promise<WebhookWorld> {
   const stopped = new AbortController();

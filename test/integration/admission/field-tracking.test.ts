@@ -7,16 +7,11 @@ import { PODS } from '../../../api/resource-types.ts';
 import { isElected } from '../../../model/pod/pod.ts';
 import { hasAdmissionRecord } from '../../../model/proxy/admission-record.ts';
 import {
-  ELECTED_NAMESPACE, PLAIN_NAMESPACE, shareWebhookWorld, untilAdmitting, type RunningWebhook, type WebhookWorld,
+  ELECTED_NAMESPACE, PLAIN_NAMESPACE, shareAdmittingWorld, type WebhookWorld,
 } from '../../support/webhook-world.ts';
 
 let world: WebhookWorld;
-let webhook: RunningWebhook;
-const enter = shareWebhookWorld(async (shared) => {
-  world = shared;
-  webhook = await world.startWebhook();
-  await untilAdmitting(world.client);
-}, () => webhook?.stop());
+const enter = shareAdmittingWorld((shared) => void (world = shared));
 
 const pod = (name: string, namespace = ELECTED_NAMESPACE): Pod => ({
   metadata: { namespace, name, annotations: { [ELECT_ANNOTATION]: '' }, labels: { app: 'web', tier: 'front' } },

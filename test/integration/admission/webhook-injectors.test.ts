@@ -2,19 +2,13 @@
 // the proxy pod has no sidecar and the manifest never holds one. The injectors are played by a small webhook under
 // their real names and with their rules.
 import assert from 'node:assert/strict';
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createServer, type Server } from 'node:https';
-import type { AddressInfo } from 'node:net';
-import { text } from 'node:stream/consumers';
 import { before, describe, it } from 'node:test';
 import type { Container, KubernetesObject, Pod, StringMap } from '../../../api/objects/core.ts';
 import { ELECT_ANNOTATION } from '../../../api/objects/keys.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS } from '../../../api/resource-types.ts';
 import { restoreSourcePod } from '../../../model/proxy/admission-record.ts';
-import { createAuthority } from '../../../process/crypto/certificate-authority.ts';
-import {
-  createPod, ELECTED_NAMESPACE, shareWebhookWorld, untilAdmitting, type RunningWebhook, type WebhookWorld,
-} from '../../support/webhook-world.ts';
+import { ForeignWebhook } from '../../support/foreign-webhook.ts';
+import { createPod, ELECTED_NAMESPACE, shareAdmittingWorld, type WebhookWorld } from '../../support/webhook-world.ts';
 
 /** An injector as its own documentation describes it. */
 interface Injector {
@@ -93,41 +87,16 @@ function inject(pod: Pod, injector: Injector, seen: string): Pod {
 }
 
 let world: WebhookWorld;
-let webhook: RunningWebhook;
-let foreign: Server;
-let caBundle = '';
+let foreign: ForeignWebhook | undefined;
 
-const enter = shareWebhookWorld(async (shared) => {
+const enter = shareAdmittingWorld(async (shared) => {
   world = shared;
-  webhook = await world.startWebhook();
-  await untilAdmitting(world.client);
-  const authority = await createAuthority('foreign', 1, new Date());
-  const pair = await authority.issue({ commonName: 'foreign', ipAddresses: ['127.0.0.1'], days: 1 }, new Date());
-  caBundle = Buffer.from(authority.keyPair.certificate).toString('base64');
-  const answerRequest = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const [, name = '', seen = ''] = (request.url ?? '').split('?')[0]!.split('/');
-    const { request: review } = JSON.parse(await text(request)) as { request: { uid: string; object: Pod } };
-    const { metadata, spec } = inject(review.object, INJECTORS[name]!, seen);
-    const patch =
-      [{ op: 'replace', path: '/metadata', value: metadata }, { op: 'replace', path: '/spec', value: spec }];
-    const answer = {
-      uid: review.uid, allowed: true, patchType: 'JSONPatch',
-      patch: Buffer.from(JSON.stringify(patch)).toString('base64'),
-    };
-    response.setHeader('content-type', 'application/json')
-      .end(JSON.stringify({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', response: answer }));
-  };
-  foreign = createServer(
-    { cert: pair.certificate, key: pair.key }, (request, response) => void answerRequest(request, response),
-  );
-  await new Promise<void>((resolve) => {
-    foreign.listen(0, '127.0.0.1', resolve);
+  foreign = await ForeignWebhook.start((pod, path) => {
+    const [, name = '', seen = ''] = path.split('/');
+    const { metadata, spec } = inject(pod, INJECTORS[name]!, seen);
+    return { metadata, spec };
   });
-}, async () => {
-  foreign?.close();
-  foreign?.closeAllConnections();
-  await webhook?.stop();
-});
+}, () => foreign?.stop());
 
 type Policy = 'Never' | 'IfNeeded';
 
@@ -162,7 +131,7 @@ async function register(
     metadata: at,
     webhooks: [{
       name: injector.webhook,
-      clientConfig: { url: `https://127.0.0.1:${(foreign.address() as AddressInfo).port}/${name}/${seen}`, caBundle },
+      clientConfig: foreign!.clientConfig(`/${name}/${seen}`),
       rules:
         [{ operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods'], scope: 'Namespaced' }],
       namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': ELECTED_NAMESPACE } },

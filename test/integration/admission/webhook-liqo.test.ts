@@ -1,68 +1,43 @@
 // Our webhook beside that of Liqo 1.2: a namespace may have both while it goes over (docs/from-liqo.md). Liqo's is
 // played by a small webhook under its name, with its rules and with what it does to a pod of strategy Remote.
 import assert from 'node:assert/strict';
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createServer, type Server } from 'node:https';
-import type { AddressInfo } from 'node:net';
-import { text } from 'node:stream/consumers';
 import { before, describe, it } from 'node:test';
-import type { KubernetesObject, Pod } from '../../../api/objects/core.ts';
+import type { KubernetesObject, Pod, Toleration } from '../../../api/objects/core.ts';
 import { NAMESPACE_ELECT_LABEL, NAMESPACE_ELECT_VALUE, PROXY_SCHEDULER } from '../../../api/objects/keys.ts';
+import type { NodeSelectorTerm } from '../../../api/objects/selectors.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES } from '../../../api/resource-types.ts';
 import { restoreSourcePod } from '../../../model/proxy/admission-record.ts';
-import { createAuthority } from '../../../process/crypto/certificate-authority.ts';
+import { ForeignWebhook } from '../../support/foreign-webhook.ts';
 import {
-  createPod, ELECTED_NAMESPACE, PLAIN_NAMESPACE, shareWebhookWorld, untilAdmitting, type RunningWebhook,
-  type WebhookWorld,
+  createPod, ELECTED_NAMESPACE, PLAIN_NAMESPACE, shareAdmittingWorld, type WebhookWorld,
 } from '../../support/webhook-world.ts';
 
 const LIQO_LABEL = { 'liqo.io/scheduling-enabled': 'true' };
-const LIQO_TOLERATION = { key: 'virtual-node.liqo.io/not-allowed', operator: 'Exists', effect: 'NoExecute' };
-const LIQO_TERM = { matchExpressions: [{ key: 'liqo.io/type', operator: 'In', values: ['virtual-node'] }] };
+const LIQO_TOLERATION: Toleration = { key: 'virtual-node.liqo.io/not-allowed', operator: 'Exists', effect: 'NoExecute' };
+const LIQO_TERM: NodeSelectorTerm = { matchExpressions: [{ key: 'liqo.io/type', operator: 'In', values: ['virtual-node'] }] };
 
 let world: WebhookWorld;
-let webhook: RunningWebhook;
-let liqo: Server;
+let liqo: ForeignWebhook | undefined;
 let asked = 0;
 
 /** What Liqo's webhook makes of a pod without affinity: it adds its toleration, and requires its nodes. */
-function asLiqo({ spec }: Pod): object {
+function asLiqo({ spec }: Pod): Pod['spec'] {
   const nodeAffinity = { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [LIQO_TERM] } };
   return { ...spec, tolerations: [...(spec.tolerations ?? []), LIQO_TOLERATION], affinity: { nodeAffinity } };
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  asked += 1;
-  const { request: review } = JSON.parse(await text(request)) as { request: { uid: string; object: Pod } };
-  const patch = JSON.stringify([{ op: 'replace', path: '/spec', value: asLiqo(review.object) }]);
-  const reply = {
-    uid: review.uid, allowed: true, patchType: 'JSONPatch', patch: Buffer.from(patch).toString('base64'),
-  };
-  response.setHeader('content-type', 'application/json')
-    .end(JSON.stringify({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', response: reply }));
-}
-
-const enter = shareWebhookWorld(async (shared) => {
+const enter = shareAdmittingWorld(async (shared) => {
   world = shared;
-  webhook = await world.startWebhook();
-  await untilAdmitting(world.client);
-  const authority = await createAuthority('liqo', 1, new Date());
-  const pair = await authority.issue({ commonName: 'liqo', ipAddresses: ['127.0.0.1'], days: 1 }, new Date());
-  liqo = createServer(
-    { cert: pair.certificate, key: pair.key }, (request, response) => void answer(request, response),
-  );
-  await new Promise<void>((resolve) => {
-    liqo.listen(0, '127.0.0.1', resolve);
+  liqo = await ForeignWebhook.start((pod) => {
+    asked += 1;
+    return { spec: asLiqo(pod) };
   });
   await label('given');
   await world.client.create(MUTATING_WEBHOOK_CONFIGURATIONS, {
     metadata: { name: 'liqo-webhook' },
     webhooks: [{
       name: 'pod.mutate.liqo.io',
-      clientConfig: {
-        url: `https://127.0.0.1:${(liqo.address() as AddressInfo).port}/mutate/pod`,
-        caBundle: Buffer.from(authority.keyPair.certificate).toString('base64'),
-      },
+      clientConfig: liqo.clientConfig('/mutate/pod'),
       rules: [{ operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods'] }],
       namespaceSelector: { matchLabels: LIQO_LABEL }, failurePolicy: 'Fail', sideEffects: 'None',
       admissionReviewVersions: ['v1'],
@@ -72,9 +47,7 @@ const enter = shareWebhookWorld(async (shared) => {
 }, async () => {
   await world.client.delete(MUTATING_WEBHOOK_CONFIGURATIONS, { name: 'liqo-webhook' });
   await label('taken');
-  liqo?.close();
-  liqo?.closeAllConnections();
-  await webhook?.stop();
+  liqo?.stop();
 });
 
 /** Gives the namespaces the labels of Liqo, and the first that of ours, or takes them away. */
