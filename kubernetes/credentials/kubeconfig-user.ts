@@ -9,13 +9,19 @@ import { allowedExec, allowedTokenFolders, type LocalAccess } from './local-acce
 import type { ResolvedCredentials } from './resolved-credentials.ts';
 import { readTokenFile, type TokenFile } from './token-file.ts';
 
+/** A client certificate and its key in PEM. */
+export interface ClientCertificate {
+  readonly certificate: string;
+  readonly key: string;
+}
+
 /** How a client authenticates. Files are re-read at each use, so that rotated ones are picked up. */
 export type Credentials =
   | { readonly kind: 'none' }
-  | { readonly kind: 'certificate'; readonly certificate: string; readonly key: string }
-  | { readonly kind: 'token'; readonly token: string }
+  | ClientCertificate & { readonly kind: 'certificate' }
+  | { readonly kind: 'token'; readonly token: string; readonly client?: ClientCertificate }
   | { readonly kind: 'basic'; readonly username: string; readonly password: string }
-  | TokenFile & { readonly kind: 'token-file' }
+  | TokenFile & { readonly kind: 'token-file'; readonly client?: ClientCertificate }
   | { readonly kind: 'exec'; readonly plugin: ExecPlugin }
   | AuthProviderCredentials;
 
@@ -38,11 +44,11 @@ export async function resolveCredentials(credentials: Credentials): Promise<Reso
     case 'certificate':
       return { certificate: credentials.certificate, key: credentials.key };
     case 'token':
-      return { token: credentials.token };
+      return { ...credentials.client, token: credentials.token };
     case 'basic':
       return { basic: `${credentials.username}:${credentials.password}` };
     case 'token-file':
-      return { token: await readTokenFile(credentials) };
+      return { ...credentials.client, token: await readTokenFile(credentials) };
     case 'exec':
       return credentials.plugin.current();
     case 'auth-provider':
@@ -69,8 +75,10 @@ export interface CredentialInput {
  * @throws AppError `KubeconfigInvalid`, `KubeconfigRefused`; `CredentialsUnavailable` for what works elsewhere.
  */
 export async function readCredentials(user: Entry, input: CredentialInput): Promise<Credentials> {
-  return fromPlugin(user, input) ?? fromToken(user, input) ?? (await fromCertificate(user, input.readText))
-    ?? fromPassword(user);
+  const plugin = fromPlugin(user, input);
+  if (plugin !== undefined) return plugin;
+  const client = await clientCertificate(user, input.readText);
+  return fromToken(user, input, client) ?? (client && { kind: 'certificate', ...client }) ?? fromPassword(user);
 }
 
 function fromPlugin(
@@ -86,20 +94,24 @@ function fromPlugin(
   return { kind: 'exec', plugin: new ExecPlugin(...allowed) };
 }
 
-function fromToken(user: Entry, { author, access }: CredentialInput): Credentials | undefined {
+/** A proxy in front of the API server may ask for the certificate: as client-go does, both are sent. */
+function fromToken(
+  user: Entry, { author, access }: CredentialInput, client: ClientCertificate | undefined,
+): Credentials | undefined {
+  const both = client === undefined ? {} : { client };
   const path = text(user, 'tokenFile'); // before `token`, which client-go uses only while the file cannot be read
   if (path !== undefined) {
     const folders = author === 'administrator' ? {} : { folders: allowedTokenFolders(path, access) };
-    return { kind: 'token-file', path, ...folders };
+    return { kind: 'token-file', path, ...folders, ...both };
   }
   const token = text(user, 'token');
-  return token === undefined ? undefined : { kind: 'token', token };
+  return token === undefined ? undefined : { kind: 'token', token, ...both };
 }
 
-async function fromCertificate(user: Entry, readText: ReadText): Promise<Credentials | undefined> {
+async function clientCertificate(user: Entry, readText: ReadText): Promise<ClientCertificate | undefined> {
   const certificate = await dataOrFile(user, 'client-certificate', readText);
   const key = await dataOrFile(user, 'client-key', readText);
-  if (certificate !== undefined && key !== undefined) return { kind: 'certificate', certificate, key };
+  if (certificate !== undefined && key !== undefined) return { certificate, key };
   if (certificate === undefined && key === undefined) return undefined;
   throw invalid('a client certificate and its key must both be given');
 }

@@ -112,13 +112,16 @@ function readDigests(text: string | undefined): SpecDigests | undefined {
   return { containers, tolerations, ...(activeDeadlineSeconds !== undefined && { activeDeadlineSeconds }) };
 }
 
+/** What separates keys of taints in JSON and in YAML. */
+const NOT_IN_KEYS = /[^\w./-]+/;
+
 /** Changes in the spec of a bound proxy pod since its bind; undefined for most pods. */
 export function specChangesOf({ metadata: { annotations = {} }, spec }: Pod): LiveChanges | undefined {
   const before = readDigests(annotations[SPEC_AT_BIND_ANNOTATION]);
   if (before === undefined || annotations[SPEC_AT_BIND_ANNOTATION] === specDigests(spec)) return undefined;
   // A toleration by which the cluster was chosen may be for virtual nodes only: the annotation names its key.
-  const constraints = annotations[PROXY_CONSTRAINTS_ANNOTATION] ?? '';
-  const tolerations = addedTolerations(before, spec).filter(({ key = '' }) => key === '' || !constraints.includes(key));
+  const named = (annotations[PROXY_CONSTRAINTS_ANNOTATION] ?? '').split(NOT_IN_KEYS);
+  const tolerations = addedTolerations(before, spec).filter(({ key = '' }) => key === '' || !named.includes(key));
   const changes = { ...containerChanges(before, spec), ...(tolerations.length > 0 && { tolerations }) };
   return Object.keys(changes).length === 0 ? undefined : changes;
 }

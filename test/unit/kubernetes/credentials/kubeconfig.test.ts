@@ -221,9 +221,9 @@ describe('readKubeconfig: accepted', () => {
       {}, { 'client-certificate-data': base64('cert'), 'client-key-data': base64('key') },
       { credentials: { kind: 'certificate', certificate: 'cert', key: 'key' } },
     ],
-    'a token before a certificate': [
+    'a token beside a certificate': [
       {}, { token: 't', 'client-certificate-data': base64('cert'), 'client-key-data': base64('key') },
-      { credentials: { kind: 'token', token: 't' } },
+      { credentials: { kind: 'token', token: 't', client: { certificate: 'cert', key: 'key' } } },
     ],
     'no credentials': [{}, {}, { credentials: { kind: 'none' } }],
     'an empty token': [{}, { token: '' }, { credentials: { kind: 'none' } }],
@@ -294,6 +294,14 @@ describe('readKubeconfig: what an administrator may do besides', () => {
     assert.deepEqual(await resolveCredentials(credentials), { token: 'one' });
     file('token', 'two\n');
     assert.deepEqual(await resolveCredentials(credentials), { token: 'two' });
+  });
+
+  it('have a certificate beside a token file: both are sent', async () => {
+    const text = kubeconfig({}, {
+      tokenFile: file('token', 'one\n'), 'client-certificate-data': base64('cert'), 'client-key-data': base64('key'),
+    });
+    const { credentials } = await read(text, 'administrator');
+    assert.deepEqual(await resolveCredentials(credentials), { token: 'one', certificate: 'cert', key: 'key' });
   });
 
   it('switch off checks, and name the server', async () => {

@@ -64,6 +64,18 @@ describe('specChangesOf', () => {
       }),
       undefined,
     ],
+    'a toleration whose key is only a part of one that may have chosen it': [
+      changedTo({ tolerations: [provider, added] }, {
+        [PROXY_CONSTRAINTS_ANNOTATION]: '{"tolerations": [{"key": "example.com/dedicated"}]}',
+      }),
+      { tolerations: [added] },
+    ],
+    'no toleration that YAML names as one that may have chosen it': [
+      changedTo({ tolerations: [provider, added] }, {
+        [PROXY_CONSTRAINTS_ANNOTATION]: 'tolerations:\n- key: dedicated\n  operator: Exists\n',
+      }),
+      undefined,
+    ],
     'no container that was put in':
       [changedTo({ containers: [...BEFORE.containers, { name: 'mesh', image: 'mesh:1' }] }), undefined],
     'nothing where the note of the bind cannot be read':
