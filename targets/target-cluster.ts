@@ -84,10 +84,9 @@ export class TargetCluster {
     if (session.liveness.isSilent) return unavailable('Unreachable', SILENT_SERVER);
     if (session.isControllerSilent) return unavailable('ControllerSilent', SILENT);
     if (session.isAdmiraltyActive) return unavailable('AdmiraltyActive', ADMIRALTY_ACTIVE);
-    const isUndecided = session.mode === undefined && session.summary !== undefined;
-    return isUndecided
-      ? unavailable('Connecting', 'waiting for a heartbeat of the delegate controller in the target')
-      : { kind: 'ready' };
+    const isDecided = session.mode !== undefined || session.summary === undefined;
+    if (isDecided) return { kind: 'ready' };
+    return unavailable('Connecting', 'waiting for a heartbeat of the delegate controller in the target');
   }
 
   /** Whether there is a session whose API server responded at its last call or probe. */
@@ -97,7 +96,8 @@ export class TargetCluster {
 
   /** How its API server is lost when it is, as far as that can be seen from here. */
   get serverHealth(): ServerHealth {
-    return { isReady: this.availability.kind === 'ready', silentMs: this.#session?.client.transport.activity.silentMs };
+    const { silentMs, isTurnedAway = false } = this.#session?.client.transport.activity ?? {};
+    return { isReady: this.availability.kind === 'ready', silentMs, isTurnedAway };
   }
 
   /**

@@ -81,6 +81,11 @@ export class ServerActivity {
     this.#turnedAwayAt = performance.now();
   }
 
+  /** Whether the server has refused or ended something since it last answered. */
+  get isTurnedAway(): boolean {
+    return this.#turnedAwayAt > this.#lastAnswerAt;
+  }
+
   /**
    * For how long nothing at all has come from the server, in ms: it may work on behind a broken network. Undefined when
    * it was seen to be gone since it last answered, or has never answered: then nobody can know whether it works.

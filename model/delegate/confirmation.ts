@@ -18,10 +18,12 @@ export const STOP_MS = 20_000;
 /** How alive a target's API server looks to the source. Times are in ms of one monotonic clock. */
 export interface ServerHealth {
   /**
-   * Time since anything arrived from it; undefined when it has refused or closed connections since its last
-   * response: then it may be down while its nodes keep running pods.
+   * Time since anything arrived from it; undefined where nothing has, or when it has refused or closed connections
+   * since: then it may be down while its nodes keep running pods.
    */
   readonly silentMs: number | undefined;
+  /** It was seen to refuse or close connections since its last response; false where nothing was asked yet. */
+  readonly isTurnedAway: boolean;
   /** It responds normally. */
   readonly isReady: boolean;
 }
@@ -32,7 +34,8 @@ export interface ServerHealth {
  * it yet.
  */
 export function hasSurelyStopped(
-  { goneAt, now }: { readonly goneAt: number; readonly now: number }, { silentMs, isReady }: ServerHealth,
+  { goneAt, now }: { readonly goneAt: number; readonly now: number },
+  { silentMs, isReady }: Omit<ServerHealth, 'isTurnedAway'>,
 ): boolean {
   return !isReady && goneAt <= now && silentMs !== undefined && silentMs >= STOP_MS;
 }

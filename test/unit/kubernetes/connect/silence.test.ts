@@ -73,6 +73,31 @@ describe('how long a server has been silent', () => {
   ));
 });
 
+describe('whether a server has turned something away', () => {
+  const noteAnswer = (activity: ServerActivity) => activity.noteAnswer();
+  const turnAway = (activity: ServerActivity) => activity.turnAway();
+  const timeOut = (activity: ServerActivity) => activity.fail(new DeadlineError(1));
+  const cases: Record<string, readonly [acts: readonly ((activity: ServerActivity) => void)[], holds: boolean]> = {
+    'is false of one that was not asked yet': [[], false],
+    'is false of one that is silent': [[noteAnswer, timeOut], false],
+    'is true of one that has done so, whatever came before': [[noteAnswer, turnAway], true],
+    'is true of one that has never answered': [[turnAway], true],
+    'stays true while it is silent after that': [[turnAway, timeOut], true],
+    'is false again with its next answer': [[turnAway, noteAnswer], false],
+  };
+  for (const [what, [acts, holds]] of Object.entries(cases)) {
+    it(what, (t) => {
+      const activity = new ServerActivity();
+      for (const [ms, act] of acts.entries()) {
+        const clock = t.mock.method(performance, 'now', () => ms);
+        act(activity);
+        clock.mock.restore();
+      }
+      assert.equal(activity.isTurnedAway, holds);
+    });
+  }
+});
+
 describe('who waits for a server to answer', () => {
   it('is told once, half a second after the wait began at the soonest', (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });

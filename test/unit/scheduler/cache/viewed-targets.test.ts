@@ -27,7 +27,7 @@ function aWorld(t: TestContext, refs: readonly TargetRef[]) {
       return of(ref).ready ? { kind: 'ready' } : { kind: 'unavailable', reason: 'Unreachable', message: 'it is away' };
     },
     get serverHealth() {
-      return { silentMs: of(ref).gone === true ? undefined : 0, isReady: of(ref).ready };
+      return { isTurnedAway: of(ref).gone === true };
     },
   })) as unknown as readonly TargetCluster[];
   const seen = {
