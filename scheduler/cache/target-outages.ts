@@ -10,12 +10,14 @@ export interface TargetActivity {
 interface Outage {
   readonly since: number;
   readonly wasReady: boolean;
-  isGone: boolean;
+  /** When its API server was first seen to be gone; undefined while it is only silent. */
+  goneSince: number | undefined;
 }
 
 /**
- * A restarted target is avoided for as long as it was away, and not longer than this, in ms: client-go, with which its
- * scheduler and controllers watch, backs off for so long at most.
+ * A restarted target is avoided for as long as its API server was seen to be gone, and not longer than this, in ms:
+ * client-go, with which its scheduler and controllers watch, backs off for so long at most. Silence before that does not
+ * count: behind a network that was cut, connections may end the moment it works again, and the target has worked on.
  */
 const MAX_RESTART_MS = 30_000;
 
@@ -29,15 +31,15 @@ export class TargetOutages {
   note(key: string, { isReady, isGone }: TargetActivity, now: number): number | undefined {
     const outage = this.#outages.get(key);
     if (!isReady) {
-      const noted = outage ?? { since: now, wasReady: this.#ready.delete(key), isGone };
-      noted.isGone ||= isGone;
+      const noted = outage ?? { since: now, wasReady: this.#ready.delete(key), goneSince: undefined };
+      if (isGone) noted.goneSince ??= now;
       this.#outages.set(key, noted);
       return undefined;
     }
     this.#outages.delete(key);
     this.#ready.add(key);
-    if (outage?.isGone !== true || !outage.wasReady) return undefined;
-    const ms = Math.min(MAX_RESTART_MS, now - outage.since);
+    if (outage?.goneSince === undefined || !outage.wasReady) return undefined;
+    const ms = Math.min(MAX_RESTART_MS, now - outage.goneSince);
     this.#restartedUntil.set(key, now + ms);
     return ms;
   }
