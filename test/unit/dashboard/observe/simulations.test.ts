@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { beforeEach, describe, it } from 'node:test';
 import { Simulations } from '../../../../dashboard/observe/simulations.ts';
+import { beginTurn } from '../../../support/begun-turn.ts';
 
 const never = new AbortController().signal;
 
 describe('simulations', () => {
+  beforeEach(beginTurn);
+
   it('run one at a time, in the order in which they were asked for, and give each its own answer', async () => {
     const simulate = new Simulations().of('me');
     const log: string[] = [];

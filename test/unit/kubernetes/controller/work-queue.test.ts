@@ -1,10 +1,17 @@
 // All in virtual time: the clock moves only by `pass`, and work ends only when a test says so.
 import assert from 'node:assert/strict';
-import { setImmediate } from 'node:timers/promises';
-import { describe, it, type TestContext } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { beforeEach, describe, it, type TestContext } from 'node:test';
 import * as fc from 'fast-check';
 import { FairQueue } from '../../../../kubernetes/flow/fair-queue.ts';
 import { WorkQueue, type QueueObserver } from '../../../../kubernetes/controller/work-queue.ts';
+import { beginTurn } from '../../../support/begun-turn.ts';
+
+/** Resolves when what has ended has made room, and what has its place then has had its turn of the event loop. */
+async function settled(): Promise<void> {
+  await nextTurn();
+  await nextTurn();
+}
 
 /** A queue whose work the test ends by hand. Chance is at its least. */
 class Harness {
@@ -34,19 +41,19 @@ class Harness {
   async pass(ms: number): Promise<void> {
     this.#now += ms;
     this.#t.mock.timers.tick(ms);
-    await setImmediate();
+    await settled();
   }
 
   /** Ends the run of a key well. */
   async end(key: string): Promise<void> {
     this.#take(key).resolve();
-    await setImmediate();
+    await settled();
   }
 
   /** Ends the run of a key badly. */
   async fail(key: string): Promise<void> {
     this.#take(key).reject(new Error('failed'));
-    await setImmediate();
+    await settled();
   }
 
   /** Gives the clock back. */
@@ -70,6 +77,8 @@ class Harness {
 }
 
 describe('WorkQueue: adding', () => {
+  beforeEach(beginTurn);
+
   it('merges additions while a key waits into one run', async (t) => {
     const h = new Harness(t, 1);
     h.queue.add('busy');
@@ -82,9 +91,9 @@ describe('WorkQueue: adding', () => {
   it('merges additions while a key runs into one more run, which starts after the first', async (t) => {
     const h = new Harness(t);
     h.queue.add('a');
-    await setImmediate();
+    await settled();
     for (let i = 0; i < 100; i += 1) h.queue.add('a');
-    await setImmediate();
+    await settled();
     assert.deepEqual(h.running, ['a']);
     await h.end('a');
     assert.deepEqual(h.started, ['a', 'a']);
@@ -95,7 +104,7 @@ describe('WorkQueue: adding', () => {
   it('runs no more keys at once than it may, in the order of addition', async (t) => {
     const h = new Harness(t, 2);
     for (const key of ['a', 'b', 'c', 'd']) h.queue.add(key);
-    await setImmediate();
+    await settled();
     assert.deepEqual(h.running, ['a', 'b']);
     await h.end('b');
     assert.deepEqual(h.running, ['a', 'c']);
@@ -106,7 +115,7 @@ describe('WorkQueue: adding', () => {
   it('puts a key that was added during its run behind those that wait', async (t) => {
     const h = new Harness(t, 1);
     h.queue.add('a');
-    await setImmediate();
+    await settled();
     h.queue.add('b');
     h.queue.add('a');
     await h.end('a');
@@ -117,12 +126,14 @@ describe('WorkQueue: adding', () => {
 });
 
 describe('WorkQueue: fairness', () => {
+  beforeEach(beginTurn);
+
   it('C2-37: gives namespaces turns: one that brings many keys does not hold up another', async (t) => {
     const h = new Harness(t, 1);
     for (const key of ['big/1', 'big/2', 'big/3', 'big/4', 'small/1', 'other/1', 'small/2', 'node-1', 'node-2']) {
       h.queue.add(key);
     }
-    while (h.started.length < 9) await h.end(h.running[0] ?? (await setImmediate(), h.running[0]!));
+    while (h.started.length < 9) await h.end(h.running[0] ?? (await settled(), h.running[0]!));
     assert.deepEqual(
       h.started, ['big/1', 'big/2', 'small/1', 'other/1', 'node-1', 'big/3', 'small/2', 'node-2', 'big/4'],
     );
@@ -164,6 +175,8 @@ describe('WorkQueue: fairness', () => {
 });
 
 describe('WorkQueue: observer', () => {
+  beforeEach(beginTurn);
+
   it('hears of waits, runs and failures in ms', async (t) => {
     const heard: unknown[] = [];
     const observer = {
@@ -185,7 +198,7 @@ describe('WorkQueue: observer', () => {
   it('counts a key that runs and is wanted again once', async (t) => {
     const h = new Harness(t, 1);
     h.queue.add('a');
-    await setImmediate();
+    await settled();
     h.queue.add('a');
     h.queue.add('b');
     assert.equal(h.queue.depth, 2);
@@ -193,6 +206,8 @@ describe('WorkQueue: observer', () => {
 });
 
 describe('WorkQueue: failing', () => {
+  beforeEach(beginTurn);
+
   it('tries again later and later, and forgets failures after a success', async (t) => {
     const h = new Harness(t);
     const retriedAfter = async (ms: number) => {
@@ -202,14 +217,14 @@ describe('WorkQueue: failing', () => {
       assert.deepEqual(h.running, ['a'], `after ${ms} ms`);
     };
     h.queue.add('a');
-    await setImmediate();
+    await settled();
     for (const ms of [25, 50, 100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800, 15_000, 15_000]) {
       await h.fail('a');
       await retriedAfter(ms);
     }
     await h.end('a');
     h.queue.add('a');
-    await setImmediate();
+    await settled();
     await h.fail('a');
     await retriedAfter(25);
   });
@@ -218,7 +233,7 @@ describe('WorkQueue: failing', () => {
     const h = new Harness(t, 1);
     h.queue.add('bad');
     h.queue.add('good');
-    await setImmediate();
+    await settled();
     await h.fail('bad');
     assert.deepEqual(h.running, ['good']);
   });
@@ -226,12 +241,12 @@ describe('WorkQueue: failing', () => {
   it('counts the failures of each key apart', async (t) => {
     const h = new Harness(t);
     h.queue.add('a');
-    await setImmediate();
+    await settled();
     await h.fail('a');
     await h.pass(25);
     await h.fail('a');
     h.queue.add('b');
-    await setImmediate();
+    await settled();
     await h.fail('b');
     await h.pass(25);
     assert.deepEqual(h.running, ['b']);
@@ -240,10 +255,10 @@ describe('WorkQueue: failing', () => {
   it('is tried at once, and once, when it is added during its back-off', async (t) => {
     const h = new Harness(t);
     h.queue.add('a');
-    await setImmediate();
+    await settled();
     await h.fail('a');
     h.queue.add('a');
-    await setImmediate();
+    await settled();
     await h.end('a');
     await h.pass(60_000);
     assert.deepEqual(h.started, ['a', 'a']);
@@ -252,7 +267,7 @@ describe('WorkQueue: failing', () => {
   it('is tried at once, and once, when it was added during the run that failed', async (t) => {
     const h = new Harness(t);
     h.queue.add('a');
-    await setImmediate();
+    await settled();
     h.queue.add('a');
     await h.fail('a');
     assert.deepEqual(h.running, ['a']);
@@ -278,6 +293,8 @@ describe('WorkQueue: failing', () => {
 });
 
 describe('WorkQueue.addAfter', () => {
+  beforeEach(beginTurn);
+
   it('runs a key after the time', async (t) => {
     const h = new Harness(t);
     h.queue.addAfter('a', 100);
@@ -315,7 +332,7 @@ describe('WorkQueue.addAfter', () => {
     const h = new Harness(t);
     h.queue.addAfter('a', 100);
     h.queue.add('a');
-    await setImmediate();
+    await settled();
     await h.end('a');
     await h.pass(1_000);
     assert.deepEqual(h.started, ['a']);
@@ -324,7 +341,7 @@ describe('WorkQueue.addAfter', () => {
   it('asked for during a run, counts from then and does not overlap it', async (t) => {
     const h = new Harness(t);
     h.queue.add('a');
-    await setImmediate();
+    await settled();
     h.queue.addAfter('a', 100);
     await h.pass(100);
     assert.deepEqual(h.started, ['a']);
@@ -335,7 +352,7 @@ describe('WorkQueue.addAfter', () => {
   it('asked for by a run that then fails, is not put off by the back-off', async (t) => {
     const h = new Harness(t);
     h.queue.add('a');
-    await setImmediate();
+    await settled();
     h.queue.addAfter('a', 10);
     await h.fail('a');
     await h.pass(10);
@@ -355,6 +372,8 @@ describe('WorkQueue.addAfter', () => {
 });
 
 describe('WorkQueue: idle and depth', () => {
+  beforeEach(beginTurn);
+
   it('is idle when nothing runs or waits for a place, whatever is due later', async (t) => {
     const h = new Harness(t, 1);
     let idle = false;
@@ -363,7 +382,7 @@ describe('WorkQueue: idle and depth', () => {
     h.queue.add('b');
     h.queue.addAfter('later', 1_000);
     const waiting = h.queue.idle().then(() => (idle = true));
-    await setImmediate();
+    await settled();
     assert.deepEqual([idle, h.queue.depth], [false, 2]);
     h.queue.add('a');
     await h.end('a');
@@ -376,11 +395,13 @@ describe('WorkQueue: idle and depth', () => {
 });
 
 describe('WorkQueue: stopping', () => {
+  beforeEach(beginTurn);
+
   it('starts nothing more: not what waits, nor what is due later, nor what runs and was added, nor what is added now',
     async (t) => {
     const h = new Harness(t, 1);
     h.queue.add('running');
-    await setImmediate();
+    await settled();
     h.queue.add('running');
     h.queue.add('waiting');
     h.queue.addAfter('later', 10);
@@ -395,7 +416,7 @@ describe('WorkQueue: stopping', () => {
   it('does not retry what fails then', async (t) => {
     const h = new Harness(t);
     h.queue.add('a');
-    await setImmediate();
+    await settled();
     h.stop.abort();
     await h.fail('a');
     await h.pass(60_000);
@@ -406,11 +427,11 @@ describe('WorkQueue: stopping', () => {
     const h = new Harness(t, 1);
     h.queue.add('a');
     h.queue.add('b');
-    await setImmediate();
+    await settled();
     h.stop.abort();
     let idle = false;
     const waiting = h.queue.idle().then(() => (idle = true));
-    await setImmediate();
+    await settled();
     assert.equal(idle, false);
     await h.end('a');
     await waiting;
@@ -506,6 +527,8 @@ class Model {
 }
 
 describe('WorkQueue: any order of events', () => {
+  beforeEach(beginTurn);
+
   const key = fc.constantFrom('a', 'b', 'c', 'd');
   const steps = fc.array(
     fc.oneof(
@@ -541,7 +564,7 @@ describe('WorkQueue: any order of events', () => {
         await (step.failed ? h.fail(running) : h.end(running));
       }
     }
-    await setImmediate();
+    await settled();
   }
 
   it('runs what the model runs, never one key twice at once, never more than it may, and nothing new once stopped',
@@ -584,7 +607,7 @@ describe('WorkQueue: any order of events', () => {
           for (const each of steps) {
             runsAt.set(each.key, runs(each.key));
             h.queue.add(each.key);
-            await setImmediate();
+            await settled();
             const [oldest] = h.running;
             if (oldest !== undefined && each.failed) await h.fail(oldest);
           }
