@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { connect as connectPlain, Socket } from 'node:net';
-import { after, before, describe, it } from 'node:test';
+import { after, before, describe, it, type TestContext } from 'node:test';
 import { connect } from 'node:tls';
 import { Pool } from 'undici';
 import { pino } from 'pino';
@@ -55,6 +55,23 @@ async function post(
   const text = await stream.text();
   const response = statusCode === 200 ? (JSON.parse(text) as { response: AdmissionResponse }).response : undefined;
   return { status: statusCode, text, ...(response && { response }) };
+}
+
+/** No other timer is set for as long. */
+const DRAIN_MS = 123_456;
+
+/** Holds timers that are set for so long; gives what lets them end. */
+function heldTimer(t: TestContext, held: number): () => void {
+  const callbacks: (() => void)[] = [];
+  const later: (callback: () => void, ms: number, ...rest: unknown[]) => NodeJS.Timeout = globalThis.setTimeout;
+  t.mock.method(globalThis, 'setTimeout', (callback: () => void, ms: number, ...rest: unknown[]) => {
+    if (ms !== held) return later(callback, ms, ...rest);
+    callbacks.push(callback);
+    return later(() => undefined, 0);
+  });
+  return () => {
+    for (const callback of callbacks.splice(0)) callback();
+  };
 }
 
 before(async () => {
@@ -164,13 +181,15 @@ describe('the admission server', () => {
     await swapped.close();
   });
 
-  it('goes on while it drains, calls itself not ready, answers what has begun, then ends', async () => {
-    const draining = await start({ drainMs: 300 });
+  it('goes on while it drains, calls itself not ready, answers what has begun, then ends', async (t) => {
+    const drained = heldTimer(t, DRAIN_MS);
+    const draining = await start({ drainMs: DRAIN_MS });
     const to = poolTo(draining.port);
     assert.equal((await post(to, GOOD)).status, 200);
     const closing = draining.close();
     assert.equal((await to.request({ method: 'GET', path: '/readyz' })).statusCode, 503);
     assert.equal((await post(to, GOOD)).status, 200);
+    drained();
     await closing;
     await assert.rejects(post(to, GOOD));
     await to.destroy();
