@@ -88,7 +88,8 @@ export class WireguardProcess {
   }
 
   #ask(operation: string): Promise<string> {
-    if (this.#child.exitCode !== null) throw new Error(`WireGuard is not running: ${this.#said.trim()}`);
+    const { exitCode, signalCode } = this.#child;
+    if (exitCode !== null || signalCode !== null) throw new Error(`WireGuard is not running: ${this.#said.trim()}`);
     return new Promise((resolve, reject) => {
       const finish = (outcome: () => void) => {
         clearTimeout(timer);
