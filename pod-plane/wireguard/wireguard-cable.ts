@@ -59,7 +59,7 @@ export class WireguardDriver implements CableDriver {
   #plan: PodPlanePlan = { peers: [], routes: [], relayed: [], refused: new Map() };
   #turn: Promise<void> = Promise.resolve();
   #ticks = 0;
-  #closed = false;
+  #closing: Promise<void> | undefined;
   #failure: string | undefined;
 
   /** @internal */
@@ -82,7 +82,7 @@ export class WireguardDriver implements CableDriver {
 
   /** Whether it has ended: closed, or because the program exited by itself. */
   get isClosed(): boolean {
-    return this.#closed;
+    return this.#closing !== undefined;
   }
 
   connect(peer: PodPeer): void {
@@ -128,10 +128,12 @@ export class WireguardDriver implements CableDriver {
     return this.#turn;
   }
 
-  /** Streams belong to pods: nothing to drain. */
-  async close(): Promise<void> {
-    if (this.#closed) return;
-    this.#closed = true;
+  /** Streams belong to pods: nothing to drain. Whoever calls it waits until another driver may follow. */
+  close(): Promise<void> {
+    return (this.#closing ??= this.#end());
+  }
+
+  async #end(): Promise<void> {
     clearInterval(this.#timer);
     await this.#turn;
     this.#peers.close();
@@ -146,7 +148,7 @@ export class WireguardDriver implements CableDriver {
   }
 
   async #attempt(): Promise<void> {
-    if (this.#closed) return;
+    if (this.isClosed) return;
     this.#failure = await this.#applyNow().then(() => undefined, messageOf);
     if (this.#failure !== undefined) {
       this.#options.logger.warn({ error: this.#failure }, 'the pod plane differs from its plan');
@@ -198,12 +200,12 @@ export class WireguardDriver implements CableDriver {
   async #tick(): Promise<void> {
     this.#ticks += 1;
     const isWhole = this.#ticks % (TICK_MS / ROTATION_TICK_MS) === 0;
-    if (this.#closed || (!isWhole && !this.#peers.isRotating)) return;
+    if (this.isClosed || (!isWhole && !this.#peers.isRotating)) return;
     try {
       await this.#look();
       if (isWhole) await this.#everySecond();
     } catch (error) {
-      if (!this.#closed) this.#failure = messageOf(error);
+      if (!this.isClosed) this.#failure = messageOf(error);
     }
   }
 

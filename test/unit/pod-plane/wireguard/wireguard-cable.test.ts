@@ -28,13 +28,16 @@ describe('the driver of the pod plane', () => {
     await driver?.close();
   });
 
-  function started(more: Partial<WireguardDriverOptions> = {}): WireguardDriver {
-    const done = async () => undefined;
+  const done = async (): Promise<void> => undefined;
+
+  function started(
+    more: Partial<WireguardDriverOptions> = {}, network: Partial<Pick<NetworkKeeper, 'keep' | 'check' | 'close'>> = {},
+  ): WireguardDriver {
     const process = {
       configure: async (wanted: WireguardConfiguration) => void configured.push(wanted), peers: async () => [],
       close: done,
     };
-    const keeper = { failure: undefined, keep: done, check: done, close: done };
+    const keeper = { failure: undefined, keep: done, check: done, close: done, ...network };
     driver = new WireguardDriver({
       clusterId: 'eu', program: '', names: LINK_NAMES, listenPort: 51_820, privateKey: newPrivateKey(), prefixes: [],
       isReachable: true, pathMtu: 1_500, changed: () => undefined, logger: SILENT, ...more,
@@ -68,5 +71,19 @@ describe('the driver of the pod plane', () => {
     const free = await Echo.open('127.0.77.1'); // nothing listens there any more
     free.close();
     await assert.rejects(Echo.open('127.0.77.2'), /EADDRINUSE/);
+  });
+
+  it('is closed for all who close it only when the network of the node is as before: another may follow it', async () => {
+    let hasRemoved: () => void = () => undefined;
+    const removed = new Promise<void>((resolve) => (hasRemoved = resolve));
+    const ending = started({}, { close: () => removed });
+    const ends: string[] = [];
+    void ending.close().then(() => ends.push('its program has ended'));
+    void ending.close().then(() => ends.push('another gateway starts'));
+    for (let turn = 0; turn < 4; turn += 1) await nextTurn();
+    assert.deepEqual(ends, []);
+    hasRemoved();
+    await ending.close();
+    assert.deepEqual(ends, ['its program has ended', 'another gateway starts']);
   });
 });
