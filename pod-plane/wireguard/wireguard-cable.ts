@@ -226,7 +226,8 @@ export class WireguardDriver implements CableDriver {
 
   /** WireGuard starts a handshake with a known peer every five seconds only; with a new one at once. */
   #tryAnew(clusterId: string): void {
-    this.#turn = this.#turn.then(() => this.#applyNow(clusterId)).catch(() => undefined);
+    const applied = this.#turn.then(() => (this.isClosed ? undefined : this.#applyNow(clusterId)));
+    this.#turn = applied.catch(() => undefined);
     this.#apply();
   }
 }

@@ -86,4 +86,26 @@ describe('the driver of the pod plane', () => {
     await ending.close();
     assert.deepEqual(ends, ['its program has ended', 'another gateway starts']);
   });
+
+  it('changes nothing of the network any more once it is closed, though it was looking at its peers then', async () => {
+    const done: string[] = [];
+    let hasChecked: () => void = () => undefined;
+    const checked = new Promise<void>((resolve) => (hasChecked = resolve));
+    const ending = started({ resolve: async () => '192.0.2.1:51820' }, {
+      keep: async () => void done.push('keep'), check: () => checked, close: async () => void done.push('close'),
+    });
+    ending.connect(PEER);
+    await nextTurn();
+    await ending.settled();
+    for (let seconds = 0; seconds < 5; seconds += 1) {
+      mock.timers.tick(1_000); // the last one checks the network
+      for (let turn = 0; turn < 4; turn += 1) await nextTurn();
+    }
+    await ending.close();
+    mock.timers.tick(2_000); // by now the peer would be tried anew
+    hasChecked();
+    for (let turn = 0; turn < 4; turn += 1) await nextTurn();
+    await ending.settled();
+    assert.equal(done.at(-1), 'close');
+  });
 });
