@@ -45,9 +45,13 @@ function failed(overrides: PlacementRules['overrides'], problem: string): Overri
   };
 }
 
-const OBJECTS: Shape = { type: 'array', items: { type: 'object' } };
-const SPEC_SHAPE: Shape =
-  { type: 'object', required: ['containers'], properties: { containers: OBJECTS, initContainers: OBJECTS } };
+const MAP: Shape = { type: 'object' };
+const RESOURCES: Shape = { type: 'object', properties: { requests: MAP, limits: MAP } };
+const CONTAINERS: Shape = { type: 'array', items: { type: 'object', properties: { resources: RESOURCES } } };
+const SPEC_SHAPE: Shape = {
+  type: 'object', required: ['containers'],
+  properties: { containers: CONTAINERS, initContainers: CONTAINERS, resources: RESOURCES, overhead: MAP },
+};
 
 /** Why a patched spec is not one that a decision can read. No schema checks what a patch makes of it. */
 function misfitOf(spec: PodSpec): string | undefined {

@@ -96,6 +96,12 @@ describe('an override that makes something else of a delegate than a pod', () =>
       [{ op: 'add', path: '/spec/containers/-', value: null }, /spec\.containers\[1\] is not an object$/],
     'has init containers by name':
       [{ op: 'add', path: '/spec/initContainers', value: {} }, /spec\.initContainers is not a list$/],
+    'has a container with a text for resources': [
+      { op: 'add', path: '/spec/containers/0/resources', value: 'large' },
+      /spec\.containers\[0\]\.resources is not an object$/,
+    ],
+    'requests a text':
+      [{ op: 'add', path: '/spec/resources', value: { requests: '1' } }, /spec\.resources\.requests is not an object$/],
     'has tolerations by key': [{ op: 'add', path: '/spec/tolerations', value: {} }, /must have a list in tolerations$/],
   };
   for (const [what, [operation, problem]] of Object.entries(misshapen)) {
