@@ -2,7 +2,7 @@
 // the target's own selectors, so each key gets our prefix, under which keys that differ still do.
 import { createHash } from 'node:crypto';
 import { ADMIRALTY_API_VERSION } from '../../api/objects/group-version.ts';
-import type { Container, Pod, PodSpec, StringMap, VolumeMount } from '../../api/objects/core.ts';
+import type { Container, Pod, PodSpec, StringMap } from '../../api/objects/core.ts';
 import {
   CHAPERON_FINALIZER, HAS_FINALIZER_LABEL, TARGET_KEY_ANNOTATION,
   NO_PREFIX_LABEL_REGEXP_ANNOTATION, ADMIRALTY_PREFIX, PARENT_CLUSTER_LABEL, PARENT_NAMESPACE_ANNOTATION,
@@ -12,6 +12,7 @@ import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { compileLabelPattern } from '../objects/label-pattern.ts';
 import { isQueuedByKueue, isReadByOthers, withoutQueueing } from '../proxy/labels-read-by-others.ts';
 import { delegateName, toLabelValue } from '../naming/names.ts';
+import { isTokenMount, tokenVolumesOf } from '../pod/token-volume.ts';
 import { redirectDownwardApi } from './downward-api.ts';
 
 /** The proxy pod of a chaperon, and its source cluster (UID of kube-system). */
@@ -28,13 +29,6 @@ export interface ChaperonParent {
 const RESERVED_LABELS: ReadonlySet<string> = new Set([
   PARENT_UID_LABEL, PARENT_CLUSTER_LABEL, PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, HAS_FINALIZER_LABEL,
 ]);
-
-/**
- * Where the API server mounts the token of a pod's ServiceAccount: it is the source cluster's and invalid in a target.
- */
-const SERVICE_ACCOUNT_MOUNT_PATH = '/var/run/secrets/kubernetes.io/serviceaccount';
-/** Name prefix of that volume (admission plugin ServiceAccount); any other volume at that path is the user's own. */
-const SERVICE_ACCOUNT_VOLUME_PREFIX = 'kube-api-access-';
 
 /**
  * The chaperon for a source pod: the pod as its user wrote it, restored from the admission record of the proxy pod. Its
@@ -153,10 +147,7 @@ export function withTargetKey({ metadata, ...chaperon }: PodChaperon, target: st
 }
 
 function withoutServiceAccountToken(spec: PodSpec): PodSpec {
-  const containers = [...spec.containers, ...(spec.initContainers ?? [])];
-  const tokenVolumes = new Set(
-    containers.flatMap((container) => (container.volumeMounts ?? []).filter(isTokenMount).map((mount) => mount.name)),
-  );
+  const tokenVolumes = tokenVolumesOf(spec);
   if (tokenVolumes.size === 0) return spec;
   return {
     ...spec,
@@ -169,8 +160,4 @@ function withoutServiceAccountToken(spec: PodSpec): PodSpec {
 function withoutTokenMount(container: Container): Container {
   if (container.volumeMounts === undefined) return container;
   return { ...container, volumeMounts: container.volumeMounts.filter((mount) => !isTokenMount(mount)) };
-}
-
-function isTokenMount({ mountPath, name }: VolumeMount): boolean {
-  return mountPath === SERVICE_ACCOUNT_MOUNT_PATH && name.startsWith(SERVICE_ACCOUNT_VOLUME_PREFIX);
 }

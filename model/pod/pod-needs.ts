@@ -1,8 +1,9 @@
 // What a pod needs in its cluster: the Secrets and ConfigMaps that it refers to, and the Services whose selectors match
 // its labels. Pods of one template have equal needs, which are stored once, and controllers count templates instead of
 // pods.
-import type { Pod, PodSpec, StringMap, Volume } from '../../api/objects/core.ts';
+import type { Pod, PodSpec, StringMap } from '../../api/objects/core.ts';
 import { fieldPath, valuesAt, type FieldPath } from '../objects/field-path.ts';
+import { tokenVolumesOf } from './token-volume.ts';
 
 /** The needs of a pod. */
 export interface PodNeeds {
@@ -55,20 +56,10 @@ function forEveryContainerList(path: string): string[] {
   return ['containers', 'initContainers', 'ephemeralContainers'].map((sort) => path.replace('containers', sort));
 }
 
-/**
- * The volume with the token of the pod's ServiceAccount (admission plugin ServiceAccount), which the delegate does not
- * get: it has one of its own cluster. OpenShift puts a ConfigMap of its own there.
- */
-function isTokenVolume({ name, projected }: Volume): boolean {
-  if (!name.startsWith('kube-api-access-')) return false;
-  return projected?.sources?.some(({ serviceAccountToken }) => serviceAccountToken !== undefined) === true;
-}
-
+/** OpenShift puts a ConfigMap of its own into the volume of the token. */
 function withoutTokenVolume(spec: PodSpec): PodSpec {
-  const { volumes } = spec;
-  return volumes?.some(isTokenVolume) === true
-    ? { ...spec, volumes: volumes.filter((volume) => !isTokenVolume(volume)) }
-    : spec;
+  const names = tokenVolumesOf(spec);
+  return names.size === 0 ? spec : { ...spec, volumes: spec.volumes?.filter(({ name }) => !names.has(name)) ?? [] };
 }
 
 /** The objects that a pod refers to, as `plural/name`, sorted. */

@@ -37,6 +37,11 @@ describe('podReferences', () => {
       [volume({ projected: { sources: [{ configMap: { name: 'kube-root-ca.crt' } }] } }), []],
     'not what comes with the token of its ServiceAccount, which it does not keep': [
       {
+        ...container({
+          volumeMounts: [
+            { name: 'kube-api-access-abcde', mountPath: '/var/run/secrets/kubernetes.io/serviceaccount' },
+          ],
+        }),
         volumes: [
           {
             name: 'kube-api-access-abcde',
@@ -46,6 +51,16 @@ describe('podReferences', () => {
           },
           { name: 'kube-api-access-own', configMap: { name: 'x' } },
         ],
+      },
+      ['configmaps/x'],
+    ],
+    'what a user puts next to a token at a path of their own, where it is kept': [
+      {
+        ...container({ volumeMounts: [{ name: 'kube-api-access-own', mountPath: '/var/run/tokens' }] }),
+        volumes: [{
+          name: 'kube-api-access-own',
+          projected: { sources: [{ serviceAccountToken: {} }, { configMap: { name: 'x' } }] },
+        }],
       },
       ['configmaps/x'],
     ],
