@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
+import { onAbort } from '../kubernetes/flow/abort.ts';
 import { EventRecorder, type EventSink } from '../kubernetes/controller/event-recorder.ts';
 import type { EventRecord } from '../model/proxy/event-record.ts';
 import { AppError, messageOf } from '../process/errors.ts';
@@ -126,7 +127,7 @@ class ServedCertificate {
   first(signal: AbortSignal): Promise<CertificatePair> {
     const first = new Promise<CertificatePair>((resolve, reject) => {
       this.#arrived = resolve;
-      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+      onAbort(signal, () => reject(signal.reason as Error)); // perhaps it is stopped already
     });
     first.catch(() => undefined); // reported to whoever awaits it
     return first;

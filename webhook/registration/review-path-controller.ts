@@ -10,6 +10,7 @@ import {
   MUTATING_WEBHOOK_CONFIGURATIONS, SECRETS, VALIDATING_WEBHOOK_CONFIGURATIONS, type WebhookConfiguration,
 } from '../../api/resource-types.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { onAbort } from '../../kubernetes/flow/abort.ts';
 import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
 import { deleteFormer } from '../../kubernetes/controller/delete-former.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
@@ -78,7 +79,7 @@ class PathKeeper implements ReviewPaths {
     this.#signal = signal;
     this.ready = new Promise((resolve, reject) => {
       this.#isReady = resolve;
-      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+      onAbort(signal, () => reject(signal.reason as Error)); // perhaps it is stopped already
     });
     this.ready.catch(() => undefined); // reported to whoever awaits it
     this.#secrets = new Informer({

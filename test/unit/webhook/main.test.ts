@@ -19,3 +19,13 @@ it('a webhook that is stopped before it has a certificate ends with the reason, 
   await ended;
   await nextTurn(); // a rejection that nobody hears of fails this test
 });
+
+it('a webhook that was stopped before it is started ends, too', async (t) => {
+  const source = await ScriptedApiServer.start();
+  t.after(() => source.stop());
+  const starting = startWebhook({
+    source: source.client, installNamespace: 'i', host: '127.0.0.1', port: 0, certificates: { kind: 'own' },
+    logger: SILENT,
+  }, AbortSignal.abort(new Error('stopped')));
+  await assert.rejects(Promise.race([starting, nextTurn()]).then(() => starting), /stopped/);
+});
