@@ -205,22 +205,28 @@ async function renewWhenDue(
   if (Date.now() < renewalTime(credentials)) return;
   const at = { namespace, name: GATEWAY_SECRET };
   const { metadata: { resourceVersion }, data: before = {} } = await client.get(SECRETS, at, signal);
-  if (isReplaced(credentials, before)) throw new Error('the Secret of the gateway holds other credentials by now');
+  const stored = storedOr(credentials, before);
+  if (stored.certificate !== credentials.certificate) {
+    throw new Error('the Secret of the gateway holds other credentials by now');
+  }
   const { request, key } = await createSigningRequest({ commonName: credentials.clusterId });
   const answer = await askBroker<{ readonly certificate: string; readonly authority: string }>(
     accessOf(credentials), { method: 'POST', path: '/v1/renew', body: { signingRequest: request } }, signal,
   );
   const { data } =
-    toGatewaySecret(namespace, { ...credentials, certificate: answer.certificate, key, authority: answer.authority });
+    toGatewaySecret(namespace, { ...stored, certificate: answer.certificate, key, authority: answer.authority });
   const patch = { metadata: { resourceVersion }, data };
   await client.patch(SECRETS, at, { patchType: 'merge', patch }, signal);
   logger.info({ cluster: credentials.clusterId }, 'the certificate was renewed');
 }
 
-/** Whether the cluster has joined again, perhaps under another ID. A Secret that cannot be read is mended. */
-function isReplaced({ certificate }: MemberCredentials, data: Readonly<Record<string, string>>): boolean {
+/**
+ * What the Secret holds by now: the cluster may have joined again, perhaps under another ID, and its addresses may have
+ * changed. A Secret that cannot be read is mended.
+ */
+function storedOr(credentials: MemberCredentials, data: Readonly<Record<string, string>>): MemberCredentials {
   const parsed = readGatewaySecret(data);
-  return parsed.kind === 'credentials' && parsed.credentials.certificate !== certificate;
+  return parsed.kind === 'credentials' ? parsed.credentials : credentials;
 }
 
 function accessOf(credentials: MemberCredentials & { readonly brokerUrl: string }): BrokerAccess {

@@ -119,6 +119,23 @@ describe('a member that follows the broker', () => {
     });
   }
 
+  it('renews the certificate alone: addresses that were changed since it has read them stay', async (t) => {
+    const { client, certify, held } = await startMemberWorld(t);
+    const due = { ...await certify(), notBeforeMs: 0, notAfterMs: Date.now() + 60_000 };
+    const changed = toGatewaySecret('isthmus-system', { ...due, addresses: ['gateway.example:443'] }).data ?? {};
+    held.data = changed;
+    const stop = new AbortController();
+    const controller = { driver: {}, credentials: due };
+    const following =
+      followBroker({ client, namespace: 'isthmus-system', controller, logger: SILENT }, stop.signal);
+    await until(() => held.patches.length > 0, 'the renewed certificate');
+    stop.abort();
+    await following;
+    const { data } = JSON.parse(held.patches[0] ?? '') as Pick<HeldSecret, 'data'>;
+    assert.equal(data['addresses'], changed['addresses']);
+    assert.notEqual(data['tls.crt'], changed['tls.crt']);
+  });
+
   it('stops at any moment, in the middle of a copy too', async (t) => {
     const { store, client, certify } = await startMemberWorld(t);
     const controller = { driver: {}, credentials: await certify() };
