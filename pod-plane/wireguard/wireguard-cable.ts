@@ -219,7 +219,8 @@ export class WireguardDriver implements CableDriver {
     const { isStatusChanged, moved } = this.#peers.look();
     if (isStatusChanged) this.#options.changed();
     for (const clusterId of moved) {
-      this.#tryAnew(clusterId);
+      // one without an address cannot be dialled, and may be dialling in
+      if (this.#peers.endpointOf(clusterId) !== undefined) this.#tryAnew(clusterId);
       void this.#resolveAnew(clusterId);
     }
   }

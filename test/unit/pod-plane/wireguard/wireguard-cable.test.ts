@@ -45,6 +45,14 @@ describe('the driver of the pod plane', () => {
     return driver;
   }
 
+  async function after(seconds: number, of: WireguardDriver): Promise<void> {
+    for (let passed = 0; passed < seconds; passed += 1) {
+      mock.timers.tick(1_000);
+      for (let turn = 0; turn < 4; turn += 1) await nextTurn();
+    }
+    await of.settled();
+  }
+
   it('dials a peer whose name gets an address only later', async () => {
     const addresses = new Map<string, string>();
     const dialling = started({ resolve: async (name) => addresses.get(name) });
@@ -53,12 +61,18 @@ describe('the driver of the pod plane', () => {
     await dialling.settled();
     assert.deepEqual(configured.at(-1)?.peers.map(({ endpoint }) => endpoint), [undefined]);
     addresses.set('gateway.example:51820', '192.0.2.1:51820');
-    for (let seconds = 0; seconds < 3; seconds += 1) {
-      mock.timers.tick(1_000);
-      for (let turn = 0; turn < 4; turn += 1) await nextTurn();
-    }
-    await dialling.settled();
+    await after(3, dialling);
     assert.deepEqual(configured.at(-1)?.peers.map(({ endpoint }) => endpoint), ['192.0.2.1:51820']);
+  });
+
+  it('leaves a peer alone whose name has no address yet: it may be dialling in', async () => {
+    const waiting = started({ resolve: async () => undefined });
+    waiting.connect(PEER);
+    await nextTurn();
+    await waiting.settled();
+    configured = [];
+    await after(10, waiting);
+    assert.deepEqual(configured, []);
   });
 
   it('answers at its tunnel address also after that has changed', async () => {
@@ -97,10 +111,7 @@ describe('the driver of the pod plane', () => {
     ending.connect(PEER);
     await nextTurn();
     await ending.settled();
-    for (let seconds = 0; seconds < 5; seconds += 1) {
-      mock.timers.tick(1_000); // the last one checks the network
-      for (let turn = 0; turn < 4; turn += 1) await nextTurn();
-    }
+    await after(5, ending); // the last second checks the network
     await ending.close();
     mock.timers.tick(2_000); // by now the peer would be tried anew
     hasChecked();
