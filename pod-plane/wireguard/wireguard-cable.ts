@@ -155,11 +155,11 @@ export class WireguardDriver implements CableDriver {
     }
   }
 
-  async #applyNow(without?: string): Promise<void> {
+  async #applyNow(without: ReadonlySet<string> = new Set()): Promise<void> {
     const { clusterId, isReachable, listenPort, names } = this.#options;
     const prefixes = this.#prefixes;
     this.#plan = planPodPlane({ clusterId, prefixes, isReachable }, this.#peers.inUse());
-    const peers = this.#plan.peers.filter((peer) => peer.clusterId !== without)
+    const peers = this.#plan.peers.filter((peer) => !without.has(peer.clusterId))
       .map((peer) => ({ ...peer, endpoint: this.#peers.endpointOf(peer.clusterId) }));
     const rules = {
       table: TABLE, tunnel: names.tunnel, ...(this.#workers.length > 0 && { vxlan: names.vxlan }), prefixes,
@@ -218,16 +218,15 @@ export class WireguardDriver implements CableDriver {
     if (this.#ticks % (CHECK_EVERY_TICKS * (TICK_MS / ROTATION_TICK_MS)) === 0) await this.#keeper.check();
     const { isStatusChanged, moved } = this.#peers.look();
     if (isStatusChanged) this.#options.changed();
-    for (const clusterId of moved) {
-      // one without an address cannot be dialled, and may be dialling in
-      if (this.#peers.endpointOf(clusterId) !== undefined) this.#tryAnew(clusterId);
-      void this.#resolveAnew(clusterId);
-    }
+    // one without an address cannot be dialled, and may be dialling in
+    const dialled = new Set(moved.filter((clusterId) => this.#peers.endpointOf(clusterId) !== undefined));
+    if (dialled.size > 0) this.#tryAnew(dialled);
+    for (const clusterId of moved) void this.#resolveAnew(clusterId);
   }
 
   /** WireGuard starts a handshake with a known peer every five seconds only; with a new one at once. */
-  #tryAnew(clusterId: string): void {
-    const applied = this.#turn.then(() => (this.isClosed ? undefined : this.#applyNow(clusterId)));
+  #tryAnew(clusterIds: ReadonlySet<string>): void {
+    const applied = this.#turn.then(() => (this.isClosed ? undefined : this.#applyNow(clusterIds)));
     this.#turn = applied.catch(() => undefined);
     this.#apply();
   }

@@ -75,6 +75,20 @@ describe('the driver of the pod plane', () => {
     assert.deepEqual(configured, []);
   });
 
+  it('dials all peers anew at once that do not answer, however many there are', async () => {
+    const dialling = started({ resolve: async () => '192.0.2.1:51820' });
+    for (const number of [1, 2, 3]) {
+      dialling.connect({
+        ...PEER, clusterId: `us-${number}`, publicKeys: [newPrivateKey()], ranges: [`10.${number}.0.0/16`],
+      });
+    }
+    await nextTurn();
+    await dialling.settled();
+    configured = [];
+    await after(2, dialling);
+    assert.deepEqual(configured.map(({ peers }) => peers.length), [0, 3]);
+  });
+
   it('answers at its tunnel address also after that has changed', async () => {
     const own = (address: string) => [{ own: `${address}/32`, seen: `${address}/32` }];
     const moving = started({ prefixes: own('127.0.77.1') });
