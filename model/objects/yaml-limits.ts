@@ -24,21 +24,30 @@ export function exceedsYamlLimits(content: string, { depth, lexemes }: YamlLimit
   return false;
 }
 
-const OCTAL: ScalarTag = {
-  tag: 'tag:yaml.org,2002:int', default: true, test: /^[-+]?0[0-7]+$/, resolve: (text) => Number.parseInt(text, 8),
+/** Integers in the forms that YAML 1.2 has no more: octal as `0400`, binary, and with underscores between digits. */
+const INTEGER: ScalarTag = {
+  tag: 'tag:yaml.org,2002:int', default: true, resolve: toInteger,
+  test: /^[-+]?(?:0b_*[01][01_]*|0x_*[\da-f][\da-f_]*|0o?_*[0-7][0-7_]*|(?=\d+_)\d[\d_]*)$/i,
 };
 const TRUE: ScalarTag =
   { tag: 'tag:yaml.org,2002:bool', default: true, test: /^(?:y|Y|yes|Yes|YES|on|On|ON)$/, resolve: () => true };
 const FALSE: ScalarTag =
   { tag: 'tag:yaml.org,2002:bool', default: true, test: /^(?:n|N|no|No|NO|off|Off|OFF)$/, resolve: () => false };
 
+/** As `strconv.ParseInt` of Go, with the base that the text names. */
+function toInteger(text: string): number {
+  const digits = text.replaceAll('_', '').replace(/^[-+]/, '');
+  const value = Number(/^0[0-7]+$/.test(digits) ? `0o${digits}` : digits);
+  return text.startsWith('-') ? -value : value;
+}
+
 /**
  * Options for reading what people write for kubectl, with merge keys: as other programs in Go (sigs.k8s.io/yaml) it
- * takes plain scalars for those of YAML 1.1, where `0400` is octal and `yes` is true. By itself the parser follows YAML
- * 1.2, to which they are 400 and a text.
+ * takes plain scalars for those of YAML 1.1, where `0400` is octal, `1_000` is 1000 and `yes` is true. By itself the
+ * parser follows YAML 1.2, to which they are 400 and texts.
  */
 export const AS_KUBECTL_READS: SchemaOptions = {
-  merge: true, customTags: (tags: Tags): Tags => [OCTAL, TRUE, FALSE, ...tags],
+  merge: true, customTags: (tags: Tags): Tags => [INTEGER, TRUE, FALSE, ...tags],
 };
 
 /** Options for writing what kubectl, or anything else in Go, is to read: texts such as `yes` and `1_000` are quoted. */

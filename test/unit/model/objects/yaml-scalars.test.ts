@@ -8,6 +8,7 @@ describe('YAML for kubectl', () => {
   const read: Record<string, unknown> = {
     '0400': 256, '-010': -8, '0o17': 15, '0x1f': 31, '0': 0, '08': 8, '400': 400, '1e3': 1000, 'yes': true,
     'Off': false, 'y': true, 'true': true, '~': null, '2026-01-02': '2026-01-02', '12:30:00': '12:30:00', 'e2': 'e2', '.': '.',
+    '1_000': 1000, '-1_0': -10, '0_400': 256, '0_8': 8, '0b11': 3, '-0x_1F': -31, '0O17': 15, '0b': '0b', '_1': '_1',
     '"0400"': '0400', "'yes'": 'yes', '!!str no': 'no',
   };
   for (const [text, value] of Object.entries(read)) {
