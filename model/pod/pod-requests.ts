@@ -6,6 +6,7 @@ import type {
   Container, ContainerStatus, Pod, PodSpec, PodStatus, ResourceList, ResourceRequirements,
 } from '../../api/objects/core.ts';
 import { findCondition } from '../objects/conditions.ts';
+import { isRecord } from '../objects/json-values.ts';
 import {
   addAmounts,
   CPU,
@@ -76,7 +77,8 @@ function soleResources({ containers, initContainers, overhead, resources }: PodS
   }
   const sole = containers[0]?.resources;
   const isFrozen = Object.isFrozen(sole) && Object.isFrozen(sole?.requests) && Object.isFrozen(sole?.limits);
-  return isFrozen ? (sole ?? undefined) : undefined; // null, too, as a template leaves it
+  // null, too, as a template leaves it, or a text: no schema checks the spec of a chaperon
+  return isFrozen && isRecord(sole) ? sole : undefined;
 }
 
 function computed(spec: PodSpec): ResourceAmounts {

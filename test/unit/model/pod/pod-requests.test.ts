@@ -184,6 +184,11 @@ describe('requests of pods that share their resources', () => {
     assert.deepEqual(podRequests(empty), podRequests({ containers: [{ name: 'main' }] }));
   });
 
+  it('are those of a pod without any where they are a text: the API server says why it rejects the pod', () => {
+    const misshapen = { containers: [{ name: 'main', resources: 'large' }] } as unknown as PodSpec;
+    assert.deepEqual(podRequests(misshapen), podRequests({ containers: [{ name: 'main' }] }));
+  });
+
   it('are computed anew for resources that may change', () => {
     const resources = { requests: { cpu: '1' } };
     assert.equal(podRequests(sole(resources)).get('cpu'), 1_000);
