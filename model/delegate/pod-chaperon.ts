@@ -12,7 +12,7 @@ import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { compileLabelPattern } from '../objects/label-pattern.ts';
 import { isQueuedByKueue, isReadByOthers, withoutQueueing } from '../proxy/labels-read-by-others.ts';
 import { delegateName, toLabelValue } from '../naming/names.ts';
-import { isTokenMount, tokenVolumesOf } from '../pod/token-volume.ts';
+import { isTokenMount, tokenVolumesOf } from '../pod/pod-needs.ts';
 import { redirectDownwardApi } from './downward-api.ts';
 
 /** The proxy pod of a chaperon, and its source cluster (UID of kube-system). */

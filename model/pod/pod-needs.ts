@@ -1,9 +1,8 @@
 // What a pod needs in its cluster: the Secrets and ConfigMaps that it refers to, and the Services whose selectors match
 // its labels. Pods of one template have equal needs, which are stored once, and controllers count templates instead of
 // pods.
-import type { Pod, PodSpec, StringMap } from '../../api/objects/core.ts';
+import type { Pod, PodSpec, StringMap, VolumeMount } from '../../api/objects/core.ts';
 import { fieldPath, valuesAt, type FieldPath } from '../objects/field-path.ts';
-import { tokenVolumesOf } from './token-volume.ts';
 
 /** The needs of a pod. */
 export interface PodNeeds {
@@ -98,4 +97,24 @@ export function podNeeds(pod: Pod): PodNeeds {
 export function isSelected(selector: StringMap, labels: StringMap): boolean {
   const terms = Object.entries(selector);
   return terms.length > 0 && terms.every(([key, value]) => labels[key] === value);
+}
+
+/**
+ * Where the API server mounts the token of the pod's ServiceAccount (admission plugin ServiceAccount). The token is the
+ * source cluster's and invalid in a target: the delegate does not get it, and has one of its own cluster.
+ */
+const SERVICE_ACCOUNT_MOUNT_PATH = '/var/run/secrets/kubernetes.io/serviceaccount';
+/** Prefix of the name of its volume. Any other volume at that path is the user's own, and so is one so named elsewhere. */
+const SERVICE_ACCOUNT_VOLUME_PREFIX = 'kube-api-access-';
+
+/** Whether a container mounts the token there. */
+export function isTokenMount({ mountPath, name }: VolumeMount): boolean {
+  return mountPath === SERVICE_ACCOUNT_MOUNT_PATH && name.startsWith(SERVICE_ACCOUNT_VOLUME_PREFIX);
+}
+
+/** Names of the volumes that the delegate does not get. */
+export function tokenVolumesOf({ containers, initContainers = [] }: PodSpec): ReadonlySet<string> {
+  return new Set([...containers, ...initContainers].flatMap(
+    ({ volumeMounts = [] }) => volumeMounts.filter(isTokenMount).map(({ name }) => name),
+  ));
 }

@@ -16,8 +16,8 @@ interface Outage {
 
 /**
  * A restarted target is avoided for as long as its API server was seen to be gone, and not longer than this, in ms:
- * client-go, with which its scheduler and controllers watch, backs off for so long at most. Silence before that does not
- * count: behind a network that was cut, connections may end the moment it works again, and the target has worked on.
+ * client-go, with which its scheduler and controllers watch, backs off for so long at most. Silence before that does
+ * not count: behind a network that was cut, connections may end the moment it works again, and the target worked on.
  */
 const MAX_RESTART_MS = 30_000;
 

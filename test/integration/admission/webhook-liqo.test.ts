@@ -13,8 +13,10 @@ import {
 } from '../../support/webhook-world.ts';
 
 const LIQO_LABEL = { 'liqo.io/scheduling-enabled': 'true' };
-const LIQO_TOLERATION: Toleration = { key: 'virtual-node.liqo.io/not-allowed', operator: 'Exists', effect: 'NoExecute' };
-const LIQO_TERM: NodeSelectorTerm = { matchExpressions: [{ key: 'liqo.io/type', operator: 'In', values: ['virtual-node'] }] };
+const LIQO_TOLERATION: Toleration =
+  { key: 'virtual-node.liqo.io/not-allowed', operator: 'Exists', effect: 'NoExecute' };
+const LIQO_TERM: NodeSelectorTerm =
+  { matchExpressions: [{ key: 'liqo.io/type', operator: 'In', values: ['virtual-node'] }] };
 
 let world: WebhookWorld;
 let liqo: ForeignWebhook | undefined;

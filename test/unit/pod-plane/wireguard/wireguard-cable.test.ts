@@ -101,7 +101,7 @@ describe('the driver of the pod plane', () => {
     await assert.rejects(Echo.open('127.0.77.2'), /EADDRINUSE/);
   });
 
-  it('is closed for all who close it only when the network of the node is as before: another may follow it', async () => {
+  it('is closed for all who close it only when the network of the node is as before', async () => {
     let hasRemoved: () => void = () => undefined;
     const removed = new Promise<void>((resolve) => (hasRemoved = resolve));
     const ending = started({}, { close: () => removed });

@@ -31,7 +31,7 @@ it('a program that does not answer is ended: no interface stays, nor is a late a
   await ended;
 });
 
-it('what is asked of a program that was ended fails at once: nobody waits for each of the answers in turn', async (t) => {
+it('what is asked of a program that was ended fails at once, each of the questions', async (t) => {
   const program = await madeProgram(t, "read -r line\nread -r line\nprintf 'errno=0\\n\\n'\n");
   let hasEnded: () => void = () => undefined;
   const ended = new Promise<void>((resolve) => (hasEnded = resolve));

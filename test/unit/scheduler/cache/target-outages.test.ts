@@ -55,7 +55,8 @@ describe('TargetOutages', () => {
     notes: readonly (readonly [object, number])[], ms: number | undefined,
   ]>> = {
     'as long as its API server was gone': [[[READY, 0], [GONE, 1_000], [READY, 5_000]], 4_000],
-    'as long as that, not for the silence before': [[[READY, 0], [SILENT, 1_000], [GONE, 2_000], [READY, 5_000]], 3_000],
+    'as long as that, not for the silence before':
+      [[[READY, 0], [SILENT, 1_000], [GONE, 2_000], [READY, 5_000]], 3_000],
     'also for silence after that': [[[READY, 0], [GONE, 1_000], [SILENT, 2_000], [READY, 5_000]], 4_000],
     'for half a minute at most': [[[READY, 0], [GONE, 1_000], [READY, 900_000]], 30_000],
     'not after silence: its scheduler has worked on': [[[READY, 0], [SILENT, 1_000], [READY, 5_000]], undefined],
