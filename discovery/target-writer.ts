@@ -1,10 +1,11 @@
 // Writes what was decided about targets, each for itself: one that cannot be written holds up no other.
 import type { Logger } from 'pino';
+import type { ClusterTarget } from '../api/kinds/cluster-target.ts';
 import { messageOf } from '../process/errors.ts';
 import { isAlreadyExists, isConflict, isNotFound } from '../kubernetes/flow/api-error.ts';
 import { NotLeaderError } from '../kubernetes/flow/fence.ts';
 import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
-import { executePlan } from '../kubernetes/controller/execute-plan.ts';
+import { executeAndRead } from '../kubernetes/controller/execute-plan.ts';
 import { toKnownTarget, type KnownTarget } from './plan/known-target.ts';
 import type { TargetWrites } from './plan/plan-discovery.ts';
 
@@ -51,9 +52,9 @@ export class TargetWriter {
   async #writeOne({ target, plan }: TargetWrites, signal: AbortSignal): Promise<void> {
     const { client, logger } = this.#options;
     const [first] = plan;
-    const written = await executePlan(client, plan, signal);
+    const written = await executeAndRead(client, plan, signal);
     if (first?.kind === 'create' && written !== undefined) {
-      this.#made.set(target, { target: toKnownTarget(written), at: performance.now() });
+      this.#made.set(target, { target: toKnownTarget(written as ClusterTarget), at: performance.now() });
       logger.info({ target }, 'made a target of a registered cluster');
     }
     if (first?.kind === 'delete') {
