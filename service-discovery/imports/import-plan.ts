@@ -30,12 +30,23 @@ export function planImport(wanted: ImportObjects | undefined, existing: Existing
   return [
     ...planObject(SERVICES, wanted?.service, existing.service),
     ...planObject(SERVICE_IMPORTS, wanted?.serviceImport, existing.serviceImport),
-    ...(wanted?.slices ?? []).flatMap((slice) => planObject(
-      ENDPOINT_SLICES, slice, existing.slices.find(({ metadata }) => metadata.name === slice.metadata.name),
+    ...(wanted?.slices ?? []).flatMap((slice) => planSlice(
+      slice, existing.slices.find(({ metadata }) => metadata.name === slice.metadata.name),
     )),
     ...slices.filter(({ metadata }) => !kept.has(metadata.name))
       .flatMap((slice) => planObject(ENDPOINT_SLICES, undefined, slice)),
   ];
+}
+
+/**
+ * A slice's address type is immutable. It changes where slices of both families are listed in another order, and with
+ * the family of the gateway's address.
+ */
+function planSlice(wanted: EndpointSlice, existing: EndpointSlice | undefined): readonly Command[] {
+  const isReplaced = existing !== undefined && isImported(existing) && existing.addressType !== wanted.addressType;
+  return isReplaced
+    ? [deletion(ENDPOINT_SLICES, existing), ...planObject(ENDPOINT_SLICES, wanted, undefined)]
+    : planObject(ENDPOINT_SLICES, wanted, existing);
 }
 
 /** Writes for one object: none when it is up to date, or when it is somebody else's. */

@@ -71,6 +71,13 @@ describe('the plan of an import', () => {
     };
     assert.deepEqual(say(planImport(fewer, applied(planImport(more, NOTHING_THERE)))), ['apply ServiceImport']);
   });
+  it('makes a slice anew whose addresses are of another family: an API server lets nobody change that', () => {
+    const ofIpv6 = wanted.slices.map((slice) => ({ ...slice, addressType: 'IPv6' }));
+    const plan = planImport({ ...wanted, slices: ofIpv6 }, there);
+    assert.deepEqual(say(plan), ['delete EndpointSlice', 'apply EndpointSlice']);
+    const [command] = plan;
+    assert.equal(command?.kind === 'delete' && command.preconditions.uid, there.slices[0]?.metadata.uid);
+  });
   it('turns a Service into a headless import', () => {
     const headless = toImportObjects({
       clusterId: 'eu', merged: mergeExports([exportOf('us', { type: 'Headless' })]) as MergedExports, prefixes,
