@@ -70,12 +70,16 @@ export function mergeExports(exports: readonly ExportedService[]): MergedExports
 }
 
 /**
- * All ports by name, the oldest export's first. Of a younger export, ports whose name or number is taken are left out.
+ * All ports by name, the oldest export's first. Of a younger export, ports whose name or number is taken are left out,
+ * and those that could not be in one Service with the others: a port without a name is its only one. A headless import
+ * has no Service.
  */
 function unionOfPorts(contributors: readonly ExportedService[]): readonly ServicePort[] {
+  const isHeadless = contributors[0]?.spec.type === 'Headless';
+  const isSingle = (two: readonly ServicePort[]) => !isHeadless && two.some(({ name = '' }) => name === '');
   const ports: ServicePort[] = [];
   for (const port of contributors.flatMap(({ spec }) => spec.ports)) {
-    const isTaken = ports.some((one) => (one.name ?? '') === (port.name ?? '') || (
+    const isTaken = ports.some((one) => isSingle([one, port]) || (one.name ?? '') === (port.name ?? '') || (
       one.port === port.port && protocolOf(one) === protocolOf(port)
     ));
     if (!isTaken) ports.push(port);

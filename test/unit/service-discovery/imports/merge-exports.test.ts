@@ -74,6 +74,23 @@ describe('ports', () => {
   it('of one number and two protocols are two ports', () => assert.equal(
     mergeExports([old(), young({ ports: [{ name: 'quic', protocol: 'UDP', port: 80 }] })])?.settings.ports.length, 2,
   ));
+  const unnamed = { protocol: 'TCP', port: 80 };
+  const besides = {
+    'the oldest has it, and it stays alone': [old({ ports: [unnamed] }), young({ ports: [http, grpc] }), [unnamed]],
+    'a younger one has it, and it is left out': [old(), young({ ports: [{ protocol: 'TCP', port: 81 }] }), [http]],
+  } as const;
+  for (const [what, [older, younger, expected]] of Object.entries(besides)) {
+    it(`without a name have none beside them, as an API server demands: ${what}`, () => {
+      assert.deepEqual(mergeExports([younger, older])?.settings.ports, expected);
+      assert.deepEqual(reasons(younger, older), ['PortConflict']);
+    });
+  }
+  it('without a name are beside others in a headless import, which has no Service', () => {
+    const type = 'Headless' as const;
+    assert.deepEqual(mergeExports([old({ type, ports: [unnamed] }), young({ type, ports: [grpc] })])?.settings.ports, [
+      unnamed, grpc,
+    ]);
+  });
   it('of an export of another type do not count', () => assert.deepEqual(
     mergeExports([old(), young({ type: 'Headless', ports: [grpc] })])?.settings.ports, [http],
   ));
