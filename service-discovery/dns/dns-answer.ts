@@ -53,6 +53,10 @@ export interface DnsAnswer {
 export const TTL_SECONDS = 5;
 /** Most endpoints in an answer: it must fit a message over TCP, and clients try only a few. */
 const MAX_RECORDS = 256;
+const MAX_PORT = 65_535;
+/** Longest name, without its dot at the end (RFC 1035, 3.1). */
+const MAX_NAME = 253;
+const LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
 const EMPTY: DnsAnswer = { code: 'NOERROR', records: [], additional: [] };
 
@@ -148,22 +152,28 @@ function serviceRecords(name: string, asked: ServiceName, service: DnsService): 
     records: distinct(found.flatMap(({ endpoint, target }) => endpoint.ports.filter(wanted).flatMap(
       ({ port: number }) => (number === undefined ? [] : [{ type: 'SRV', name, target, port: number }]),
     ))),
-    additional: found.flatMap(({ endpoint, target }) => addressRecords(target, [endpoint.address])),
+    additional: found.filter(({ target }) => target.length <= MAX_NAME)
+      .flatMap(({ endpoint, target }) => addressRecords(target, [endpoint.address])),
   };
 }
 
-/** No record twice (RFC 2181, section 5): TCP and UDP may share a number. */
+/**
+ * No record twice (RFC 2181, section 5): TCP and UDP may share a number. None that no message can hold, which
+ * EndpointSlices and other clusters may name.
+ */
 function distinct(records: readonly (DnsRecord & { readonly type: 'SRV' })[]): readonly DnsRecord[] {
-  return [...new Map(records.map((record) => [`${record.target}:${record.port}`, record])).values()];
+  const valid = records.filter(({ target, port }) => port > 0 && port <= MAX_PORT && target.length <= MAX_NAME);
+  return [...new Map(valid.map((record) => [`${record.target}:${record.port}`, record])).values()];
 }
 
 function isPort(one: EndpointPort, port: string, protocol: string | undefined): boolean {
   return (one.name ?? '').toLowerCase() === port && (one.protocol ?? 'TCP') === protocol;
 }
 
-/** An endpoint without a host name is named by its address with dashes, as in cluster DNS. */
-function hostOf({ hostname, address }: DnsEndpoint): string {
-  return hostname?.toLowerCase() ?? address.replaceAll(/[.:]/g, '-');
+/** An endpoint without a valid host name is named by its address with dashes, as in cluster DNS. */
+function hostOf({ hostname = '', address }: DnsEndpoint): string {
+  const label = hostname.toLowerCase();
+  return LABEL.test(label) ? label : address.replaceAll(/[.:]/g, '-');
 }
 
 /** An import in the form that DNS needs. `localIps` are the cluster IPs of the local Service. */

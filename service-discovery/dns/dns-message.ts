@@ -17,8 +17,8 @@ const HEADER_BYTES = 12;
 /** Largest message over TCP, in bytes. */
 export const MAX_MESSAGE_BYTES = 65_535;
 
-const CODES: Readonly<Record<DnsAnswer['code'] | 'FORMERR' | 'NOTIMP', number>> =
-  { NOERROR: 0, FORMERR: 1, NXDOMAIN: 3, NOTIMP: 4, REFUSED: 5 };
+const CODES: Readonly<Record<DnsAnswer['code'] | 'FORMERR' | 'SERVFAIL' | 'NOTIMP', number>> =
+  { NOERROR: 0, FORMERR: 1, SERVFAIL: 2, NXDOMAIN: 3, NOTIMP: 4, REFUSED: 5 };
 const RESPONSE_BIT = 0x8000;
 const OPCODE_BITS = 0x7800;
 const PRINTABLE = /^[\x21-\x7e]+$/;
@@ -31,7 +31,11 @@ export function answerMessage(message: Buffer, over: 'udp' | 'tcp', resolve: Res
   if (asked === undefined) return headerOnly(message, CODES.FORMERR);
   const { name, type } = asked.question;
   const size = over === 'tcp' ? MAX_MESSAGE_BYTES : bufferOf(asked.query);
-  return encode(asked.query, toSections(resolve({ name, type }), name), size);
+  try {
+    return encode(asked.query, toSections(resolve({ name, type }), name), size);
+  } catch {
+    return headerOnly(message, CODES.SERVFAIL); // a record that no message can hold must not end the process
+  }
 }
 
 function toSections({ code, records, additional }: DnsAnswer, name: string): Sections {

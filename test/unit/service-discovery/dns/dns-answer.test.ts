@@ -207,3 +207,25 @@ describe('other questions', () => {
     assert.deepEqual(addresses(ask(WEB, { exports: [exportOf('us', { type: 'Headless', slices })] })), ['NOERROR']);
   });
 });
+
+describe('what another cluster says of its endpoints', () => {
+  const srv = (port: number, hostname?: string) => {
+    const last = ['10.1.0.2', true] as const;
+    const [slice] = endpoints(['10.1.0.1', true], hostname === undefined ? [...last] : [...last, hostname]);
+    const slices = slice === undefined ? [] : [{ ...slice, ports: [{ name: 'http', port }] }];
+    const exported = exportOf('us', { type: 'Headless', slices });
+    return addresses(ask(`_http._tcp.${WEB}`, { exports: [exported] }, 'SRV'));
+  };
+  const numbered = ['242.1.0.1', '242.1.0.2'].map((ip) => `${ip.replaceAll('.', '-')}.us.${WEB}`);
+  it('is told as they name it', () => assert.deepEqual(srv(8_080, 'db'), [
+    'NOERROR', `${numbered[0]}:8080`, `db.us.${WEB}:8080`,
+  ]));
+  for (const port of [0, -1, 70_000]) {
+    it(`is left out where a port is none: ${port}`, () => assert.deepEqual(srv(port), ['NOERROR']));
+  }
+  for (const hostname of ['', 'a..b', 'not a label', 'h'.repeat(64)]) {
+    it(`is named by the address where a host name is none: ${hostname.slice(0, 12)}`, () => assert.deepEqual(
+      srv(8_080, hostname), ['NOERROR', ...numbered.map((target) => `${target}:8080`)],
+    ));
+  }
+});

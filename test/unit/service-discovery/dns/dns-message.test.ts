@@ -139,6 +139,12 @@ describe('what is no question', () => {
   ];
   for (const [what, message, expected] of rows) it(what, () => assert.deepEqual(codeOf(message), expected));
 
+  it('does not end the process where a record has what no message can hold', () => {
+    const records: readonly DnsRecord[] = [{ type: 'SRV', name: WEB, target: WEB, port: 70_000 }];
+    const bytes = answerMessage(ask(WEB, 'SRV'), 'udp', always({ records }));
+    assert.deepEqual(bytes && [bytes.readUInt16BE(0), bytes.readUInt16BE(2) & 15], [7, 2]);
+  });
+
   it('never breaks the server, and is never answered with more than a datagram', () => {
     const question =
       fc.record({ name: fc.string({ minLength: 1, maxLength: 80 }), at: fc.nat(100), byte: fc.nat(255) });
