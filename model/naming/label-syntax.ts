@@ -2,9 +2,20 @@
 import type { StringMap } from '../../api/objects/core.ts';
 
 const NAME = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
+const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 const DOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 /** Keys and values of all annotations of an object (Kubernetes `TotalAnnotationSizeLimitB`), less what we add. */
 const MOST_ANNOTATION_BYTES = 255 << 10;
+
+/** Whether it is a DNS label (RFC 1123), as names of ports, Services and hosts are. */
+export function isDnsLabel(text: string): boolean {
+  return DNS_LABEL.test(text);
+}
+
+/** Whether it is a qualified name, `[DOMAIN/]NAME`, as keys of labels are. */
+export function isQualifiedName(text: string): boolean {
+  return isKey(text);
+}
 
 /** Whether it is a valid label. */
 export function isLabel(key: string, value: string): boolean {

@@ -4,6 +4,7 @@
 // that exists without healthy endpoints gives an empty answer, not NXDOMAIN.
 import type { ServicePort } from '../../api/objects/core.ts';
 import type { EndpointPort, ImportType } from '../../api/kinds/service-discovery.ts';
+import { isDnsLabel } from '../../model/naming/label-syntax.ts';
 import type { ImportView } from '../imports/import-objects.ts';
 import { parseName, serviceName, type ServiceName } from './dns-names.ts';
 import type { Preference } from '../imports/preference.ts';
@@ -56,7 +57,6 @@ const MAX_RECORDS = 256;
 const MAX_PORT = 65_535;
 /** Longest name, without its dot at the end (RFC 1035, 3.1). */
 const MAX_NAME = 253;
-const LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
 const EMPTY: DnsAnswer = { code: 'NOERROR', records: [], additional: [] };
 
@@ -173,7 +173,7 @@ function isPort(one: EndpointPort, port: string, protocol: string | undefined): 
 /** An endpoint without a valid host name is named by its address with dashes, as in cluster DNS. */
 function hostOf({ hostname = '', address }: DnsEndpoint): string {
   const label = hostname.toLowerCase();
-  return LABEL.test(label) ? label : address.replaceAll(/[.:]/g, '-');
+  return isDnsLabel(label) ? label : address.replaceAll(/[.:]/g, '-');
 }
 
 /** An import in the form that DNS needs. `localIps` are the cluster IPs of the local Service. */

@@ -97,9 +97,12 @@ function familiesOf(slices: readonly EndpointSlice[]): readonly IpFamily[] {
   return IP_FAMILIES.filter((family) => slices.some(({ addressType }) => addressType === family));
 }
 
-/** An address of each family that the cluster has: endpoints may be of either. */
+/**
+ * An address of each family that the cluster has: endpoints may be of either. Not `trafficDistribution`, which does
+ * nothing for these slices, and whose values an older API server may refuse.
+ */
 function toService({ namespace, name, settings }: MergedExports): Service {
-  const { ports, type: _type, ...policies } = settings;
+  const { ports, type: _type, trafficDistribution: _distribution, ...policies } = settings;
   return {
     apiVersion: 'v1', kind: 'Service', metadata: { namespace, name: importServiceName(name), labels: ownLabels(name) },
     spec: { type: 'ClusterIP', ipFamilyPolicy: 'PreferDualStack', ports, ...policies },

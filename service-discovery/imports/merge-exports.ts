@@ -3,6 +3,7 @@
 // computes this from the same ExportedServices, so all get the same import.
 import type { ServicePort } from '../../api/objects/core.ts';
 import type { ExportedService, ServiceSettings } from '../../api/kinds/service-discovery.ts';
+import { acceptedPolicies, acceptedPort } from './accepted-settings.ts';
 
 /** Reasons of the condition Conflict (`multicluster.x-k8s.io/v1beta1`), in the order in which they are named. */
 export const CONFLICT_REASONS = [
@@ -50,21 +51,11 @@ function ageOf({ spec }: ExportedService): number {
 export function mergeExports(exports: readonly ExportedService[]): MergedExports | undefined {
   const [oldest, ...younger] = oldestFirst(exports);
   if (oldest === undefined) return undefined;
-  const {
-    namespace, name, type, sessionAffinity, sessionAffinityConfig, internalTrafficPolicy, trafficDistribution,
-    labels = {}, annotations = {},
-  } = oldest.spec;
+  const { namespace, name, type, labels = {}, annotations = {} } = oldest.spec;
   const contributors = [oldest, ...younger.filter(({ spec }) => spec.type === type)];
   return {
     namespace, name, labels, annotations, contributors,
-    settings: {
-      type,
-      ports: unionOfPorts(contributors),
-      ...(sessionAffinity !== undefined && { sessionAffinity }),
-      ...(sessionAffinityConfig !== undefined && { sessionAffinityConfig }),
-      ...(internalTrafficPolicy !== undefined && { internalTrafficPolicy }),
-      ...(trafficDistribution !== undefined && { trafficDistribution }),
-    },
+    settings: { type, ports: unionOfPorts(contributors), ...acceptedPolicies(oldest.spec) },
     conflicts: CONFLICT_REASONS.flatMap((reason) => findConflict(reason, oldest, younger) ?? []),
   };
 }
@@ -78,7 +69,7 @@ function unionOfPorts(contributors: readonly ExportedService[]): readonly Servic
   const isHeadless = contributors[0]?.spec.type === 'Headless';
   const isSingle = (two: readonly ServicePort[]) => !isHeadless && two.some(({ name = '' }) => name === '');
   const ports: ServicePort[] = [];
-  for (const port of contributors.flatMap(({ spec }) => spec.ports)) {
+  for (const port of contributors.flatMap(({ spec }) => spec.ports.flatMap(acceptedPort))) {
     const isTaken = ports.some((one) => isSingle([one, port]) || (one.name ?? '') === (port.name ?? '') || (
       one.port === port.port && protocolOf(one) === protocolOf(port)
     ));

@@ -79,6 +79,30 @@ describe('the Service of an import', () => {
       sessionAffinity: 'None',
     });
   });
+  it('has nothing that an API server refuses, whatever clusters export: endpoints of all would wait for it', () => {
+    const odd = exportOf('us', {
+      exportedAt: '2026-05-01T00:00:00Z', ports: [
+        { name: 'Not a label', port: 81 }, { name: 'tls', protocol: 'TLS', port: 82 }, { name: 'big', port: 70_000 },
+        { name: 'ok', port: 83, appProtocol: 'two words' }, { name: 'h2', port: 84, appProtocol: 'kubernetes.io/h2c' },
+      ],
+    });
+    assert.deepEqual(objectsOf([exportOf('eu'), odd]).service?.spec?.ports, [
+      { name: 'http', protocol: 'TCP', port: 80 }, { name: 'ok', port: 83 },
+      { name: 'h2', port: 84, appProtocol: 'kubernetes.io/h2c' },
+    ]);
+    const policies: readonly (readonly [Partial<ExportedService['spec']>, object])[] = [
+      [{ sessionAffinity: 'Always', internalTrafficPolicy: 'Never' }, {}],
+      [{ sessionAffinity: 'None', sessionAffinityConfig: { clientIP: { timeoutSeconds: 5 } } },
+        { sessionAffinity: 'None' }],
+      [{ sessionAffinity: 'ClientIP', sessionAffinityConfig: { clientIP: { timeoutSeconds: 90_000 } } },
+        { sessionAffinity: 'ClientIP' }],
+      [{ trafficDistribution: 'PreferSameZone' }, { sessionAffinity: 'None' }],
+    ];
+    for (const [said, expected] of policies) {
+      const { type: _t, ipFamilyPolicy: _f, ports: _p, ...got } = objectsOf([exportOf('us', said)]).service?.spec ?? {};
+      assert.deepEqual(got, expected);
+    }
+  });
   it('is not there for a headless import', () => assert.equal(
     objectsOf([exportOf('us', { type: 'Headless' })]).service, undefined,
   ));
