@@ -158,7 +158,12 @@ class Placing {
         `its entry points to another cluster now (${clusterId}, before ${existing.clusterId}); delete ClusterTarget ` +
           `${existing.name} and it is recreated`,
     };
-    return { ...kept, clusterId, kubeconfig, ...this.#twinOf(existing.name, clusterId) };
+    const twin = this.#twinOf(existing.name, clusterId);
+    if (existing.clusterId === undefined && clusterId === this.#facts.ownClusterId) {
+      return { ...kept, message: 'the credentials before are kept: its entry points to this very cluster now' };
+    }
+    if (existing.clusterId === undefined && twin.twin !== undefined) return { ...kept, ...twin };
+    return { ...kept, clusterId, kubeconfig, ...twin };
   }
 
   #twinOf(target: string, clusterId = ''): Pick<PlacedEntry, 'twin' | 'message'> {

@@ -44,7 +44,7 @@ function facts(world: World): DiscoveryFacts {
 }
 
 /** A target that discovery has made. */
-function made(name: string, clusterId: string, more: Partial<KnownTarget> = {}): KnownTarget {
+function made(name: string, clusterId: string | undefined, more: Partial<KnownTarget> = {}): KnownTarget {
   const object = toClusterTarget({
     name, cluster: cluster(name), clusterId, template: {}, discovery: 'argo', namespace: NAMESPACE,
   });
@@ -58,6 +58,7 @@ function wordOf(command: Command): string {
 }
 
 const EU: World = { clusters: [cluster('eu')], verdicts: { eu: answered('1') } };
+const UNKNOWN: World = { targets: [made('eu', undefined)], kubeconfigs: { eu: 'K' } };
 const KEPT: World = { targets: [made('eu', '1')], kubeconfigs: { eu: 'K' } };
 
 /** What becomes of each entry, and what is written. */
@@ -100,6 +101,22 @@ describe('what becomes of an entry', () => {
       'another cluster in its place is not taken for it',
       { ...EU, ...KEPT, verdicts: { eu: answered('2', 'K2') } },
       ['eu: Target eu'],
+    ],
+    [
+      'a target whose cluster is unknown is not led to this cluster',
+      { ...EU, ...UNKNOWN, verdicts: { eu: answered('own', 'K2') } },
+      ['eu: Target eu'],
+    ],
+    [
+      'nor to one that has a target',
+      { ...EU, ...UNKNOWN, targets: [made('eu', undefined), byHand('mine', '2')],
+        verdicts: { eu: answered('2', 'K2') } },
+      ['eu: Target eu'],
+    ],
+    [
+      'but to its own, once that says which it is',
+      { ...EU, ...UNKNOWN, verdicts: { eu: answered('1', 'K2') } },
+      ['eu: Target eu', 'eu <- apply ClusterTarget, apply Secret'],
     ],
     [
       'a target stays though its registry has no access any more',
