@@ -9,6 +9,9 @@ import { doOverlap, formatV4, isWithin, parseAddressBits, parseRange, type IpRan
 const GLOBAL_RANGE = '242.0.0.0/8';
 
 const SHORTEST_PREFIX = 8;
+/** Where no pod is: this host, link-local addresses with the clouds' metadata services, Azure's, and multicast. */
+const NO_PODS = ['0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '168.63.129.16/32', '224.0.0.0/4']
+  .flatMap((text) => parseRange(text) ?? []);
 
 /** A pod range as its own cluster and as the others see it; equal lengths, and equal texts where nothing is mapped. */
 export interface PodPrefix {
@@ -57,7 +60,7 @@ function ipv4Ranges(texts: readonly string[]): readonly IpRange[] {
 
 /**
  * The pod ranges of a member as the others see them. An overlapping range without a global one is left out: its pods
- * are ambiguous.
+ * are ambiguous. So are {@link NO_PODS}: all nodes would route what they send there to the member.
  */
 export function podPrefixes(cluster: ClusterRanges, all: readonly ClusterRanges[]): readonly PodPrefix[] {
   const foreign = all.filter(({ clusterID }) => clusterID !== cluster.clusterID)
@@ -65,6 +68,7 @@ export function podPrefixes(cluster: ClusterRanges, all: readonly ClusterRanges[
   const reserved = [...foreign, ...ipv4Ranges([GLOBAL_RANGE])];
   const { globalCIDR = [] } = cluster;
   return ipv4Ranges(cluster.clusterCIDR ?? []).flatMap((range, index) => {
+    if (NO_PODS.some((other) => doOverlap(range, other))) return [];
     const own = `${formatV4(range.first)}/${range.length}`;
     if (!reserved.some((other) => doOverlap(range, other))) return [{ own, seen: own }];
     const global = parseRange(globalCIDR[index] ?? '');
