@@ -5,7 +5,7 @@ import { SERVICE_IMPORTS, type ServiceImport } from '../api/kinds/service-discov
 import { ignoreStale, isAlreadyExists } from '../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../kubernetes/controller/controller.ts';
-import { executePlan } from '../kubernetes/controller/execute-plan.ts';
+import { executeEach, executePlan } from '../kubernetes/controller/execute-plan.ts';
 import type { ClustersetState } from './clusterset-state.ts';
 import { exportConditions } from './exports/export-conditions.ts';
 import { isShared, planConditions, planExportedService } from './exports/export-plan.ts';
@@ -84,10 +84,12 @@ class Services {
     if (!this.#state.hasNamespace(namespace)) return DONE; // deleted along with the namespace
     const view = this.#state.view(key);
     const existing = this.#state.existing(key);
-    await executePlan(this.#client, planImport(view && toImportObjects(view), existing), signal).catch(ignoreStale);
+    const plan = planImport(view && toImportObjects(view), existing);
+    const rejected = await executeEach(this.#client, plan, signal).catch(ignoreStale);
     if (view !== undefined && existing.serviceImport !== undefined) {
       await this.#writeStatus(existing.serviceImport, view, signal);
     }
+    if (rejected !== undefined) throw new Error(rejected.message); // logged, and tried again
     return DONE;
   }
 

@@ -399,6 +399,33 @@ describe('what others have made', () => {
   });
 });
 
+describe('what another cluster exports', () => {
+  it('and an API server rejects holds up no endpoints of the others', async () => {
+    const [namespace, name] = ['hostile', 'web'];
+    await makeNamespaces(both(), namespace);
+    await makeService(eu.client, { namespace, name });
+    await doExport(eu, namespace, name);
+    await untilEqual('the import', () => clustersOf(us, namespace, name), ['eu']);
+    const member = { namespace: INSTALL_NAMESPACE, name: 'odd' };
+    const copy = { namespace: INSTALL_NAMESPACE, name: `odd.${namespace}.${name}` };
+    const { spec } = await us.client.get(EXPORTED_SERVICES, { ...copy, name: `eu.${namespace}.${name}` });
+    const slices = spec.slices.map((slice) => (
+      { ...slice, endpoints: [{ address: '10.66.0.1', hostname: 'Not a label', ready: true }] }
+    ));
+    const odd = { clusterID: 'odd', clusterCIDR: ['10.66.0.0/16'] };
+    await us.client.create(CLUSTERSET_MEMBERS, { metadata: member, spec: odd } as KubernetesObject);
+    await us.client.create(EXPORTED_SERVICES, {
+      metadata: copy, spec: { ...spec, clusterID: 'odd', exportedAt: '2020-01-01T00:00:00Z', slices },
+    } as KubernetesObject);
+    await untilEqual('both', () => clustersOf(us, namespace, name), ['eu', 'odd']);
+    await setEndpoint(eu.client, { namespace, name, address: '10.1.0.9', ready: true });
+    const ofEu = async () => (await endpointsIn(us, namespace, name)).map((told) => told.replace(/\d+\.\d+\.0/, ''));
+    await untilEqual('endpoints of the other', ofEu, ['eu .9 true']);
+    await us.client.delete(EXPORTED_SERVICES, copy);
+    await us.client.delete(CLUSTERSET_MEMBERS, member);
+  });
+});
+
 describe('the command', () => {
   it('does the same from a shell', async () => {
     const [namespace, name] = ['production', 'payment-api'];
