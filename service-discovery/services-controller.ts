@@ -6,7 +6,7 @@ import { ignoreStale, isAlreadyExists } from '../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../kubernetes/controller/controller.ts';
 import { executeEach, executePlan } from '../kubernetes/controller/execute-plan.ts';
-import type { ClustersetState } from './clusterset-state.ts';
+import type { ClustersetState, KnownExport } from './clusterset-state.ts';
 import { exportConditions } from './exports/export-conditions.ts';
 import { isShared, planConditions, planExportedService } from './exports/export-plan.ts';
 import { toExport, type Export } from './exports/exported-service.ts';
@@ -56,19 +56,26 @@ class Services {
     this.#exportsFollowed = exportsFollowed;
   }
 
+  /** Publishes first: a namespace that is being deleted takes no requested export, and its exports end nevertheless. */
   async export(key: string, signal: AbortSignal): Promise<ReconcileResult> {
-    const { serviceExport, service, slices, stored } = this.#state.exportOf(key);
+    const known = this.#state.exportOf(key);
+    await this.#publish(key, known, signal);
+    const requested = planRequestedExport(known.service, known.serviceExport, this.#exportsFollowed);
+    await executePlan(this.#client, requested, signal).catch(ignoreLate);
+    return DONE;
+  }
+
+  async #publish(
+    key: string, { serviceExport, service, slices, stored }: KnownExport, signal: AbortSignal,
+  ): Promise<void> {
     const { clusterId, installNamespace } = this.#state;
-    await executePlan(
-      this.#client, planRequestedExport(service, serviceExport, this.#exportsFollowed), signal,
-    ).catch(ignoreLate);
-    if (serviceExport === undefined && stored === undefined) return DONE;
+    if (serviceExport === undefined && stored === undefined) return;
     const exported: Export | undefined = serviceExport
       && toExport({ clusterId: clusterId ?? '', installNamespace, serviceExport, service, slices });
     if (clusterId !== undefined) {
       await executePlan(this.#client, planExportedService(exported, stored), signal).catch(ignoreStale);
     }
-    if (serviceExport === undefined || exported === undefined) return DONE;
+    if (serviceExport === undefined || exported === undefined) return;
     const { merged } = this.#state.view(key) ?? {};
     const state = {
       clusterId: clusterId ?? '', exported, isShared: isShared(clusterId, stored), merged,
@@ -76,7 +83,6 @@ class Services {
     };
     const conditions = exportConditions(serviceExport.status?.conditions, state, new Date().toISOString());
     await executePlan(this.#client, planConditions(serviceExport, conditions), signal).catch(ignoreStale);
-    return DONE;
   }
 
   async import(key: string, signal: AbortSignal): Promise<ReconcileResult> {

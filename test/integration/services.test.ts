@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { CILIUM_GLOBAL_ANNOTATION, CILIUM_SHARED_ANNOTATION } from '../../api/objects/keys.ts';
-import { CLUSTERSET_MEMBERS, SERVICES } from '../../api/resource-types.ts';
+import { CLUSTERSET_MEMBERS, NAMESPACES, SERVICES } from '../../api/resource-types.ts';
 import {
   ENDPOINT_SLICES, EXPORTED_SERVICES, MANAGED_BY_LABEL, MCS_SERVICE_NAME_LABEL, MCS_SOURCE_CLUSTER_LABEL,
   SERVICE_EXPORTS, SERVICE_IMPORTS,
@@ -213,6 +213,23 @@ describe('a Service that wishes for its export by an annotation of Cilium', () =
     await doExport(eu, namespace, 'last');
     assert.deepEqual(await clustersOf(us, namespace, name), ['eu']);
     assert.equal((await exportOf())?.metadata.labels?.[MANAGED_BY_LABEL], undefined);
+  });
+
+  it('is imported no more once its export is gone with a namespace that is being deleted, though it wishes', async () => {
+    const ending = { namespace: 'ending', name };
+    const hold = (finalizers: readonly string[] | null) =>
+      eu.client.patch(SERVICES, ending, { patchType: 'merge', patch: { metadata: { finalizers } } });
+    await makeNamespaces(both(), ending.namespace);
+    await makeService(eu.client, ending);
+    await hold(['example.com/load-balancer']);
+    await eu.client.patch(SERVICES, ending, {
+      patchType: 'merge', patch: { metadata: { annotations: { [CILIUM_GLOBAL_ANNOTATION]: 'true' } } },
+    });
+    await untilEqual('the import', () => clustersOf(us, ending.namespace, name), ['eu']);
+    await eu.client.delete(NAMESPACES, { name: ending.namespace });
+    await eu.client.delete(SERVICE_EXPORTS, ending).catch(() => undefined);
+    await untilEqual('no import', () => importOf(us, ending.namespace, name), undefined);
+    await hold(null);
   });
 });
 
