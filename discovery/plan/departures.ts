@@ -45,11 +45,12 @@ export function planDepartures({ gone, total, rules, seenAt, now }: DepartureFac
   const isMass = unconfirmed > mayLeave(total, rules) || (unconfirmed > 0 && gone.length === total);
   return gone.map((target): Departure => {
     if (isMass && !confirmed.has(target.name)) return { target, kind: 'held' };
-    if (target.leftAt === undefined) {
+    const leftMs = Date.parse(target.leftAt ?? '');
+    if (Number.isNaN(leftMs)) {
       const ms = (seenAt.get(target.name) ?? now) + CORDON_DELAY_MS - now;
       return ms > 0 ? { target, kind: 'recheck', ms } : { target, kind: 'cordon' };
     }
-    const ms = Date.parse(target.leftAt) + (rules.afterSeconds ?? DEFAULT_REMOVAL_SECONDS) * 1_000 - now;
+    const ms = leftMs + (rules.afterSeconds ?? DEFAULT_REMOVAL_SECONDS) * 1_000 - now;
     return ms > 0 ? { target, kind: 'waiting', ms } : { target, kind: 'remove' };
   });
 }

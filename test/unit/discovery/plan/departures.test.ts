@@ -24,6 +24,10 @@ describe('a cluster that has left its registry', () => {
     ['waits for ten minutes', plan([target('a', 100)], 10), 'a waiting 500000'],
     ['is removed then', plan([target('a', 600)], 10), 'a remove'],
     ['waits as long as the rules say', plan([target('a', 100)], 10, { afterSeconds: 50 }), 'a remove'],
+    [
+      'is not removed when since when it has left cannot be read: that is told anew',
+      ['', 'yesterday'].map((leftAt) => plan([{ ...target('a'), leftAt }], 10)).join(), 'a cordon,a cordon',
+    ],
     ['may leave alone, whatever the share', plan([target('a')], 2), 'a cordon'],
     ['is held when it is the last', plan([target('a')], 1), 'a held'],
     ['is held when no share may leave', plan([target('a')], 10, { maxPercent: 0 }), 'a held'],
