@@ -77,7 +77,12 @@ class Sources {
       startController({ name: 'source', reconcile, concurrency: 4, logger: this.#options.logger, ready }, signal);
     for (const informer of this.#sources) informer.onChange((key) => controller.enqueue(key));
     for (const informer of this.#dependents) {
-      informer.onChange((_key, before, after) => controller.enqueue((after ?? before)?.source ?? ''));
+      informer.onChange((_key, before, after) => {
+        // somebody may have given it to another source, or to none
+        for (const source of new Set([before?.source, after?.source])) {
+          if (source !== undefined && source !== '') controller.enqueue(source);
+        }
+      });
     }
     this.#namespaces.onChange((_key, before, after) => {
       if (isDeepStrictEqual(before?.labels, after?.labels)) return;

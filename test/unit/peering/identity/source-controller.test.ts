@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { KubernetesObject } from '../../../../api/objects/core.ts';
+import { SOURCE_ANNOTATION } from '../../../../api/objects/keys.ts';
 import { startSources } from '../../../../peering/identity/source-controller.ts';
 import { ScriptedApiServer, SILENT, type Exchange } from '../../../support/scripted-api-server.ts';
 
@@ -75,5 +76,37 @@ describe('the controller of sources', () => {
   it('makes nothing while the policies are not there that limit sources', async () => {
     const { writes } = await callsOf(answers({}), (made) => made.some((write) => write.includes('/status')), true);
     assert.deepEqual(writes, [`PATCH ${LIVE}/status`]);
+  });
+
+  it('restores an object that somebody took the name of its source off', async () => {
+    const server = await ScriptedApiServer.start();
+    const stopped = new AbortController();
+    const name = 'admiralty-cluster-source-berlin-leave';
+    const at = `/apis/rbac.authorization.k8s.io/v1/clusterroles/${name}`;
+    const ours = { metadata: { name, uid: 'r1', resourceVersion: '5', annotations: { [SOURCE_ANNOTATION]: 'berlin' } } };
+    const writes: string[] = [];
+    let [changes, isChanged]: [Exchange | undefined, boolean] = [undefined, false];
+    startSources({ client: server.client, installNamespace: 'isthmus-system', logger: SILENT }, stopped.signal);
+    while (!writes.some((write) => write.endsWith(` ${at}`))) {
+      const exchange = await server.next();
+      if (exchange.query.get('watch') === 'true') {
+        exchange.open();
+        if (exchange.path.endsWith('/clusterroles')) changes = exchange;
+      } else if (exchange.method !== 'GET') {
+        if (isChanged) writes.push(`${exchange.method} ${exchange.path}`);
+        exchange.answer(200, exchange.body);
+        if (!exchange.path.endsWith('/status')) continue;
+        isChanged = true;
+        changes?.send('MODIFIED', { metadata: { ...ours.metadata, resourceVersion: '10', annotations: {} } });
+      } else if (exchange.path === LIVE) answers({})(exchange);
+      else {
+        const items = exchange.path.endsWith('/clustersources') ? [SOURCE] : [];
+        if (exchange.path.endsWith('/clusterroles')) items.push(ours);
+        exchange.answer(200, { metadata: { resourceVersion: '9' }, items });
+      }
+    }
+    stopped.abort();
+    await server.stop();
+    assert.deepEqual(writes.filter((write) => write.endsWith(at)), [`PATCH ${at}`]);
   });
 });
