@@ -33,6 +33,7 @@ const REFERENCE_PATHS: Readonly<Record<string, readonly string[]>> = {
     'volumes[].iscsi.secretRef.name',
     'volumes[].cephfs.secretRef.name',
     'volumes[].rbd.secretRef.name',
+    'volumes[].cinder.secretRef.name',
     'volumes[].scaleIO.secretRef.name',
     'volumes[].storageos.secretRef.name',
     'volumes[].azureFile.secretName',

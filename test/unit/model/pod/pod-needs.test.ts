@@ -33,6 +33,7 @@ describe('podReferences', () => {
       [{ ephemeralContainers: [{ name: 'i', envFrom: [{ configMapRef: { name: 'x' } }] }] }, ['configmaps/x']],
     'image pull secrets, each once': [{ imagePullSecrets: [{ name: 'x' }, { name: 'x' }, {}] }, ['secrets/x']],
     'a CSI driver\'s Secret': [volume({ csi: { driver: 'd', nodePublishSecretRef: { name: 'x' } } }), ['secrets/x']],
+    'the Secret of a Cinder volume': [volume({ cinder: { volumeID: 'v', secretRef: { name: 'x' } } }), ['secrets/x']],
     'not the CA that every cluster has':
       [volume({ projected: { sources: [{ configMap: { name: 'kube-root-ca.crt' } }] } }), []],
     'not what comes with the token of its ServiceAccount, which it does not keep': [
