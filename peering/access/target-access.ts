@@ -211,15 +211,15 @@ export function tokenKubeconfig(
  * not renew.
  */
 export function tokenOf(kubeconfig: string): string | undefined {
-  return onlyUser(parse(kubeconfig))?.token;
+  return onlyUser(parsedYaml(kubeconfig))?.token;
 }
 
 /** The kubeconfig with its token replaced. */
 export function withToken(kubeconfig: string, token: string): string {
-  const config: unknown = parse(kubeconfig);
-  const user = onlyUser(config);
-  if (user === undefined || !isRecord(config)) return kubeconfig;
-  return printed({ ...config, users: [{ name: user.name, user: { token } }] });
+  const config = parsedYaml(kubeconfig);
+  const only = onlyUser(config);
+  if (only === undefined || !isRecord(config)) return kubeconfig;
+  return printed({ ...config, users: [{ name: only.name, user: { token } }] });
 }
 
 function onlyUser(config: unknown): { readonly name: unknown; readonly token: string } | undefined {
@@ -228,6 +228,15 @@ function onlyUser(config: unknown): { readonly name: unknown; readonly token: st
   if (another !== undefined || !isRecord(only) || !isRecord(only['user'])) return undefined;
   const { token } = only['user'];
   return typeof token === 'string' ? { name: only['name'], token } : undefined;
+}
+
+/** Somebody may have edited it: what is no YAML is no kubeconfig. */
+function parsedYaml(text: string): unknown {
+  try {
+    return parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function printed(config: object): string {

@@ -41,6 +41,7 @@ describe('planRenewal', () => {
     ['an annotation that names no account', secretOf(dayLong, 'account'), /annotation/],
     ['an annotation with too many parts', secretOf(dayLong, 'a/b/c'), /annotation/],
     ['a kubeconfig without a token', secretOf('users: []'), /key config/],
+    ['a kubeconfig that is no YAML', secretOf('users: ['), /key config/],
     ['a token that is no JWT', secretOf(kubeconfig('abc')), /key config/],
     ['a token without an end', secretOf(kubeconfig(jwt({ iat: ISSUED }))), /key config/],
     ['a token that ended before it began', secretOf(kubeconfig(jwt({ iat: ISSUED, exp: ISSUED - 1 }))), /key config/],
