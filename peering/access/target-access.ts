@@ -219,15 +219,22 @@ export function withToken(kubeconfig: string, token: string): string {
   const config = parsedYaml(kubeconfig);
   const only = onlyUser(config);
   if (only === undefined || !isRecord(config)) return kubeconfig;
-  return printed({ ...config, users: [{ name: only.name, user: { token } }] });
+  return printed({ ...config, users: [{ ...only.entry, user: { ...only.user, token } }] });
 }
 
-function onlyUser(config: unknown): { readonly name: unknown; readonly token: string } | undefined {
+/** The only user, as an entry of the list and by itself. */
+interface OnlyUser {
+  readonly entry: object;
+  readonly user: object;
+  readonly token: string;
+}
+
+function onlyUser(config: unknown): OnlyUser | undefined {
   const users: unknown = isRecord(config) ? config['users'] : undefined;
-  const [only, another]: readonly unknown[] = Array.isArray(users) ? users : [];
-  if (another !== undefined || !isRecord(only) || !isRecord(only['user'])) return undefined;
-  const { token } = only['user'];
-  return typeof token === 'string' ? { name: only['name'], token } : undefined;
+  const [entry, another]: readonly unknown[] = Array.isArray(users) ? users : [];
+  if (another !== undefined || !isRecord(entry) || !isRecord(entry['user'])) return undefined;
+  const { user } = entry;
+  return typeof user['token'] === 'string' ? { entry, user, token: user['token'] } : undefined;
 }
 
 /** Somebody may have edited it: what is no YAML is no kubeconfig. */

@@ -157,6 +157,11 @@ describe('withToken', () => {
     assert.equal(tokenOf(withToken(text, 'new')), 'new');
   });
 
+  it('keeps what somebody has added to its user', () => {
+    const added = 'users: [{name: a, user: {token: old, client-certificate-data: x, client-key-data: y}}]';
+    assert.deepEqual(parse(withToken(added, 'new')), parse(added.replace('old', 'new')));
+  });
+
   for (
     const [what, other] of [
       ['no kubeconfig', 'just text'], ['nothing', ''],
