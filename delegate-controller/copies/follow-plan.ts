@@ -107,6 +107,11 @@ function deletion({ type }: FollowedKind, { key, uid }: CopyObject): Plan {
   return [{ kind: 'delete', type, at: { namespace, name }, preconditions: { uid }, propagation: 'Background' }];
 }
 
+/** Whether an object can follow pods: a Service without a selector never does. */
+export function canFollow({ need }: FollowedKind, object: KubernetesObject): boolean {
+  return need.kind !== 'selects' || Object.keys(need.selectorOf(object)).length > 0;
+}
+
 /** The record of an object of the source. */
 export function toSourceObject(kind: FollowedKind, object: KubernetesObject, clusterId: string): SourceObject {
   const { need } = kind;

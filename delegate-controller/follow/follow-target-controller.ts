@@ -18,7 +18,9 @@ import { objectKey } from '../../model/pod/pod.ts';
 import { messageOf } from '../../process/errors.ts';
 import { SecretCopies } from '../copies/secret-copies.ts';
 import type { Copies } from '../copies/copy-writer.ts';
-import { planFollow, type CopyObject, type FollowState, type SourceObject } from '../copies/follow-plan.ts';
+import {
+  canFollow, planFollow, type CopyObject, type FollowState, type SourceObject,
+} from '../copies/follow-plan.ts';
 import {
   FOLLOWED_KINDS, followKey, parseFollowKey, type FollowedKind, type FollowedName,
 } from '../copies/followed-kinds.ts';
@@ -162,8 +164,9 @@ export class TargetFollower {
   }
 
   async #isWanted(at: FollowedName, cause: 'source-gone' | 'unneeded', signal: AbortSignal): Promise<boolean> {
-    if (cause === 'source-gone') return (await readIfThere(this.#context.source, at, signal)) !== undefined;
-    return this.#context.isStillNeeded(at, this.#target, signal);
+    if (cause === 'unneeded') return this.#context.isStillNeeded(at, this.#target, signal);
+    const live = await readIfThere(this.#context.source, at, signal);
+    return live !== undefined && canFollow(at.kind, live);
   }
 
   async #copy(at: FollowedName, state: FollowState, copies: Copies, signal: AbortSignal): Promise<ReconcileResult> {

@@ -5,7 +5,7 @@ import type { KubernetesObject } from '../../api/objects/core.ts';
 import { forwardAbort, onAbort } from '../../kubernetes/flow/abort.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
-import { toSourceObject, type SourceObject } from '../copies/follow-plan.ts';
+import { canFollow, planFollowAnnotations, toSourceObject, type SourceObject } from '../copies/follow-plan.ts';
 import { FOLLOWED_KINDS, type FollowedKind } from '../copies/followed-kinds.ts';
 
 /** The cluster to watch. */
@@ -100,7 +100,7 @@ export class FollowedSources {
   }
 }
 
-/** A Service without a selector or an Ingress without backends can never follow. */
-function matters({ need }: FollowedKind, object: KubernetesObject): boolean {
-  return need.kind !== 'selects' || Object.keys(need.selectorOf(object)).length > 0;
+/** What cannot follow matters only while it has annotations from when it did. */
+function matters(kind: FollowedKind, object: KubernetesObject): boolean {
+  return canFollow(kind, object) || planFollowAnnotations(kind, object, 'none').length > 0;
 }

@@ -1,13 +1,20 @@
 // What the source watches for its pods, as their candidates come and go.
 import assert from 'node:assert/strict';
-import { it } from 'node:test';
+import { it, type TestContext } from 'node:test';
+import type { KubernetesObject } from '../../../../api/objects/core.ts';
+import { SERVICES } from '../../../../api/resource-types.ts';
+import { toCopy } from '../../../../delegate-controller/copies/followed-copy.ts';
+import { FOLLOWED_KINDS } from '../../../../delegate-controller/copies/followed-kinds.ts';
 import { startFollow } from '../../../../delegate-controller/follow/follow-controller.ts';
 import { HeldCluster } from '../../../support/held-cluster.ts';
 import { SILENT } from '../../../support/scripted-api-server.ts';
 
 type Told = (key: string, before: undefined, after: { readonly parentKey: string }) => void;
 
-it('a target that is removed leaves nothing that its candidates needed', async (t) => {
+/** A source with one pod, in the target or on its way there. */
+function following(t: TestContext, { nodeName, ...needs }: {
+  readonly nodeName?: string; readonly references: readonly string[]; readonly labels: object
+}) {
   const [source, remote, stop] = [new HeldCluster(), new HeldCluster(), new AbortController()];
   t.after(async () => {
     stop.abort();
@@ -20,12 +27,11 @@ it('a target that is removed leaves nothing that its candidates needed', async (
     chaperons: { onChange: (hear: Told) => void told.push(hear) }, delegates: { onChange: () => undefined },
   };
   const ref = { kind: 'ClusterTarget', name: 'c' };
-  const removable = { key: 'ClusterTarget/c', ref, nodeName: 'c', clusterId: 't', session };
-  const targets = new Map([[removable.key, removable]]);
-  const needs = { references: ['secrets/key'], labels: {} };
+  const target = { key: 'ClusterTarget/c', ref, nodeName: 'c', clusterId: 't', session };
+  const targets = new Map([[target.key, target]]);
   const proxies = {
     synced: Promise.resolve(), onChange: () => undefined, by: () => [],
-    get: () => ({ key: 'shop/web', namespace: 'shop', name: 'web', phase: 'Pending', needs }),
+    get: () => ({ key: 'shop/web', namespace: 'shop', name: 'web', phase: 'Pending', needs, nodeName }),
   };
   const heard: { sessionOpened(...of: unknown[]): void; removed(of: unknown): void }[] = [];
   const quiet = { onChange: () => undefined };
@@ -34,16 +40,44 @@ it('a target that is removed leaves nothing that its candidates needed', async (
     rules: { ...quiet, allow: () => false }, podPlane: { ...quiet, known: Promise.resolve(), isThere: false },
     targets: {
       listen: (listener: (typeof heard)[number]) => void heard.push(listener), get: (key: string) => targets.get(key),
-      byNode: () => undefined, object: () => undefined, untilSynced: async () => undefined,
+      byNode: (name: string) => [...targets.values()].find((one) => one.nodeName === name), object: () => undefined,
+      untilSynced: async () => undefined,
     },
   } as never, stop.signal);
+  const arrive = () => {
+    heard[0]?.sessionOpened(target, session);
+    told[0]?.('shop/web', undefined, { parentKey: 'shop/web' });
+  };
+  const leave = () => {
+    targets.clear();
+    heard[0]?.removed(target);
+  };
+  return { source, remote, arrive, leave };
+}
+
+it('a target that is removed leaves nothing that its candidates needed', async (t) => {
+  const { source, arrive, leave } = following(t, { references: ['secrets/key'], labels: {} });
   const watchesSecrets = () => [...source.watched.values()].some((path) => path.endsWith('/namespaces/shop/secrets'));
-  heard[0]?.sessionOpened(removable, session);
-  told[0]?.('shop/web', undefined, { parentKey: 'shop/web' });
+  arrive();
   await source.settled();
   assert.ok(watchesSecrets());
-  targets.clear();
-  heard[0]?.removed(removable);
+  leave();
   await source.settled();
   assert.ok(!watchesSecrets());
+});
+
+it('a Service that loses its selector leaves the target', async (t) => {
+  const { source, remote, arrive } = following(t, { nodeName: 'c', references: [], labels: { app: 'web' } });
+  const kind = FOLLOWED_KINDS.find(({ type }) => type === SERVICES) ?? assert.fail();
+  const selecting = (selector: object): KubernetesObject =>
+    ({ metadata: { namespace: 'shop', name: 'web', uid: 'u' }, spec: { selector } }) as KubernetesObject;
+  const copy = toCopy(kind, selecting({ app: 'web' }), 's');
+  source.put(SERVICES, selecting({ app: 'web' }));
+  remote.put(SERVICES, { ...copy, metadata: { ...copy.metadata, uid: 'c' } });
+  arrive();
+  await source.settled();
+  assert.deepEqual(remote.asked(), []);
+  source.put(SERVICES, selecting({}));
+  await source.settled();
+  assert.deepEqual(remote.asked(), ['delete services shop/web']);
 });

@@ -2,7 +2,7 @@
 // concluded from a list that is not complete.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { KubernetesObject } from '../../../../api/objects/core.ts';
+import type { KubernetesObject, StringMap } from '../../../../api/objects/core.ts';
 import { CONFIG_MAPS, INGRESSES, SECRETS, SERVICES } from '../../../../api/resource-types.ts';
 import { FOLLOWED_KINDS, type FollowedKind } from '../../../../delegate-controller/copies/followed-kinds.ts';
 import { FollowedSources } from '../../../../delegate-controller/follow/followed-objects.ts';
@@ -72,6 +72,18 @@ describe('kinds that serve pods', () => {
     cluster.put(SERVICES, service('web', {}));
     await cluster.settled();
     assert.deepEqual([take(), sources.get(SERVICE, 'shop', 'web')], [['services shop/web'], undefined]);
+  });
+
+  it('keep a Service that loses its selector for as long as it has our annotations', async () => {
+    const [followed, released] = [{ 'multicluster.admiralty.io/original-selector': 'app=web' }, {}];
+    const annotated = (annotations: StringMap): KubernetesObject =>
+      ({ metadata: { namespace: 'shop', name: 'web', annotations }, spec: { selector: {} } }) as KubernetesObject;
+    cluster.put(SERVICES, annotated(followed));
+    const sources = await started();
+    assert.equal(typeof sources.get(SERVICE, 'shop', 'web'), 'object');
+    cluster.put(SERVICES, annotated(released));
+    await cluster.settled();
+    assert.equal(sources.get(SERVICE, 'shop', 'web'), undefined);
   });
 
   it('are found by namespace, also by one whose name begins like another', async () => {
