@@ -27,6 +27,7 @@ import { parseKubeletRequest, refused, type KubeletRequest, type PodRequest, typ
 import { answerNodePage, type NodePages } from './node-pages.ts';
 import { PodUsages } from '../usage/pod-usage-cache.ts';
 import { IDLE_LIMITS, joinConnections, relayAnswer, type IdleLimits } from '../streams/stream-relay.ts';
+import { relayRefusedLog } from '../streams/refused-log.ts';
 import { openStream } from '../streams/stream-permissions.ts';
 import { responseHeaderText, replyOn, upgradeHeaders } from '../streams/upgrade-request.ts';
 import { listenHost } from '../../process/listen-host.ts';
@@ -232,7 +233,9 @@ class Kubelet implements KubeletServer {
       joined();
       signal.addEventListener('abort', () => request.socket.destroy(), { once: true });
       if (answer.kind === 'answer' || upgrade === undefined) {
-        return await relayAnswer(answer.response, reply, this.#limits);
+        const { response } = answer;
+        const isRefusedLog = upgrade === undefined && (response.statusCode ?? 0) >= 400;
+        return await (isRefusedLog ? relayRefusedLog(response, reply) : relayAnswer(response, reply, this.#limits));
       }
       reply.detachSocket(upgrade.socket);
       upgrade.socket.write(responseHeaderText(answer.response));

@@ -2,7 +2,7 @@
 // planes. kwok runs real processes in the targets for exec and port-forward; logs are a file of the target's folder.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { appendFile, readFile } from 'node:fs/promises';
+import { appendFile, readFile, rename } from 'node:fs/promises';
 import { request } from 'node:https';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
@@ -147,6 +147,17 @@ describe('the kubelet API of virtual nodes', () => {
       } finally {
         clearInterval(writing);
         ending.abort();
+      }
+    });
+
+    it('that the target does not have are refused in the words of its kubelet', async () => {
+      await rename(logFile(), `${logFile()}.away`);
+      try {
+        const { status, body } = await log();
+        assert.ok((status ?? 0) >= 400, `${status}`);
+        assert.doesNotMatch((JSON.parse(body) as { readonly message: string }).message, /"kind"/);
+      } finally {
+        await rename(`${logFile()}.away`, logFile());
       }
     });
 

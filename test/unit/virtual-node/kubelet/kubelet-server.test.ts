@@ -170,6 +170,23 @@ describe('a log', () => {
     assert.deepEqual(await get(LOG), { status: 400, body: '{"message":"previous not found"}' });
   });
 
+  it('that the target refuses with a Status is refused with its message, as kubelets say it', async () => {
+    const message = 'container "main" in pod "web-1234567890" is waiting to start: ContainerCreating';
+    onRequest = (_request, reply) => reply.writeHead(400, { 'content-type': 'application/json' })
+      .end(JSON.stringify({ kind: 'Status', apiVersion: 'v1', status: 'Failure', message, code: 400 }));
+    assert.deepEqual(await get(LOG), { status: 400, body: message });
+  });
+
+  it('whose refusal never ends is refused with the beginning', async () => {
+    onRequest = (_request, reply) => {
+      reply.writeHead(500);
+      reply.write('x'.repeat(100_000));
+    };
+    const { status, body } = await get(LOG);
+    assert.deepEqual([status, /^x{65536,}$/.test(body)], [500, true]);
+    await once(asked.at(-1)!.socket, 'close');
+  });
+
   it('that is followed shows each line at once, and its head before the first', async () => {
     let write: ((line: string) => void) | undefined;
     onRequest = (_request, reply) => {
