@@ -110,14 +110,16 @@ function bound(pod: Pod): Reached {
 function started(pod: Pod): Reached {
   const stage = { title: 'Containers started', where: 'target' } as const;
   const containers = containersOf(pod);
+  // where an init container has failed the pod, the others wait for good
+  const hasEnded = isTerminal(pod.status?.phase);
   const waiting = containers.find(({ state }) => state?.waiting !== undefined)?.state?.waiting;
   const times = containers.flatMap(({ state }) => state?.running?.startedAt ?? []).toSorted();
-  if (waiting !== undefined) {
+  if (waiting !== undefined && !hasEnded) {
     const { reason = '', message } = waiting;
     const note = [reason, message].filter((part) => part !== undefined && part !== '').join(': ');
     return { ...stage, isDone: false, note, hasFailed: BROKEN.has(reason) };
   }
-  const hasStarted = times.length > 0 || isTerminal(pod.status?.phase) || pod.status?.phase === 'Running';
+  const hasStarted = times.length > 0 || hasEnded || pod.status?.phase === 'Running';
   return { ...stage, isDone: hasStarted, at: times.at(-1) ?? (hasStarted ? pod.status?.startTime : undefined) };
 }
 

@@ -78,6 +78,9 @@ describe('the stages of a pod', () => {
     'whose delegate was deleted under it': [aProxy(bound, inPhase('Running')), found(), 'ddddddn'],
     'that has ended well': [aProxy(bound, inPhase('Succeeded')), NONE, 'dddddddd'],
     'that has failed': [aProxy(bound, inPhase('Failed')), NONE, 'dddddddf'],
+    'whose init container has failed it, while the others waited': [
+      aProxy(bound, inPhase('Failed'), containers(waiting('a', 'PodInitializing'))), NONE, 'dddddddf',
+    ],
     'that is being deleted': [aProxy(bound, inPhase('Running'), readyAt, terminating()), NONE, 'dddddddn'],
     'that is deleted before it was placed': [aProxy(terminating()), NONE, 'dnllllll'],
     'that has ended and is being deleted': [aProxy(bound, inPhase('Succeeded'), terminating()), NONE, 'ddddddddn'],
