@@ -92,11 +92,13 @@ function podRow(pod: PodRow): HTMLElement {
 }
 
 /** The screen of pending pods: one card for each reason, with what would help. */
-export function pendingContent({ groups, total, unreadable }: PendingScreen, filters: Filters): readonly Child[] {
+export function pendingContent(
+  { groups, reasons, total, unreadable }: PendingScreen, filters: Filters,
+): readonly Child[] {
   const notices = unreadableNotices(unreadable);
   if (total > 0) {
-    const summary = `${count(total, 'pod')} pending for ${count(groups.length, 'reason')}`;
-    return [...notices, el('p', { class: 'summary' }, summary), groups.map(card)];
+    const summary = `${count(total, 'pod')} pending for ${count(reasons, 'reason')}`;
+    return [...notices, el('p', { class: 'summary' }, summary), groups.map(card), rest(groups.length, reasons)];
   }
   if (unreadable.length > 0) return notices;
   const isNarrowed = Object.values(filters).some((text) => text !== undefined && text !== '');

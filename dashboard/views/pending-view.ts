@@ -45,7 +45,7 @@ export function pendingScreen(
   return {
     screen: 'pending',
     groups: groups.slice(0, MOST_GROUPS).map((group) => groupOf(group, explanations.get(group.pods[0].uid))),
-    total: groups.reduce((sum, { pods }) => sum + pods.length, 0),
+    reasons: groups.length, total: groups.reduce((sum, { pods }) => sum + pods.length, 0),
     unreadable: [
       ...unreadableIn({ pods: source.pods }, source.namespace),
       ...(verdictsUnreadable !== undefined && isExplainable ? [verdictsUnreadable] : []),

@@ -242,8 +242,10 @@ export interface PendingGroup {
 /** Pods that do not run yet, grouped by reason. */
 export interface PendingScreen extends Screen {
   readonly screen: 'pending';
-  /** Largest first. */
+  /** Largest first; the first of `reasons`. */
   readonly groups: readonly PendingGroup[];
+  readonly reasons: number;
+  /** Of pods, in all groups. */
   readonly total: number;
 }
 

@@ -46,6 +46,14 @@ describe('pending pods', () => {
     assert.equal(second?.reason, 'Unschedulable');
   });
 
+  it('have all their reasons counted, of which the first 50 are shown', () => {
+    const seen = seenSource(Array.from(
+      { length: 60 }, (_, at) => shownPod({ name: `p-${at}`, conditions: [unschedulable(`${at}`)] }),
+    ));
+    const { groups, reasons, total } = pendingScreen(seen, waitingGroups(seen, {}) ?? [], new Map());
+    assert.deepEqual([groups.length, reasons, total], [50, 60, 60]);
+  });
+
   it('say which target would take the oldest now', () => {
     const chosen = new Map([['uid-shop-b', { chosen: 'ClusterTarget/us', targets: [] }]]);
     assert.equal(screenOf({}, chosen).groups[0]?.wouldGoTo, 'us');
