@@ -33,13 +33,23 @@ export function planRenewal(secret: Secret, key: string, now: number): Renewal {
   const account = accountOf(secret.metadata.annotations?.[TOKEN_ACCOUNT_ANNOTATION] ?? '');
   if (account === undefined) return { kind: 'none', why: `it has no annotation ${TOKEN_ACCOUNT_ANNOTATION}` };
   const kubeconfig = Buffer.from(secret.data?.[key] ?? '', 'base64').toString('utf8');
-  const life = tokenLife(tokenOf(kubeconfig) ?? '');
+  const token = tokenOf(kubeconfig) ?? '';
+  const life = tokenLife(token);
   if (life === undefined) {
     return { kind: 'none', why: `key ${key} has no kubeconfig with a token that contains its expiry` };
+  }
+  if (isOfAnother(token, account)) {
+    return { kind: 'none', why: `the token under key ${key} is not of ${account.namespace}/${account.name}` };
   }
   const dueMs = (life.issuedAt + (life.expiresAt - life.issuedAt) * RENEW_AT) * 1_000 - now;
   if (dueMs > 0) return { kind: 'later', ms: Math.min(dueMs, INTERVAL_MS) };
   return { kind: 'now', account, seconds: Math.min(life.expiresAt - life.issuedAt, MAX_OWN_TOKEN_SECONDS), kubeconfig };
+}
+
+/** Somebody may have replaced the kubeconfig, and left the annotation. */
+function isOfAnother(token: string, { namespace, name }: ServiceAccountName): boolean {
+  const { sub } = unverifiedClaims(token);
+  return sub !== undefined && sub !== `system:serviceaccount:${namespace}:${name}`;
 }
 
 function accountOf(text: string): ServiceAccountName | undefined {

@@ -43,6 +43,10 @@ describe('planRenewal', () => {
     ['a kubeconfig without a token', secretOf('users: []'), /key config/],
     ['a kubeconfig that is no YAML', secretOf('users: ['), /key config/],
     ['a token that is no JWT', secretOf(kubeconfig('abc')), /key config/],
+    [
+      'a token of another account, which somebody has put there',
+      secretOf(kubeconfig(jwt({ iat: ISSUED, exp: ISSUED + 1, sub: 'system:serviceaccount:ns:mine' }))), /ns\/account/,
+    ],
     ['a token without an end', secretOf(kubeconfig(jwt({ iat: ISSUED }))), /key config/],
     ['a token that ended before it began', secretOf(kubeconfig(jwt({ iat: ISSUED, exp: ISSUED - 1 }))), /key config/],
     ['claims that are no object', secretOf(kubeconfig(jwt(null))), /key config/],
@@ -58,6 +62,11 @@ describe('planRenewal', () => {
       assert.match(renewal.kind === 'none' ? renewal.why : '', why);
     });
   }
+
+  it('renews the token of the account that peering made', () => {
+    const text = kubeconfig(jwt({ iat: ISSUED, exp: ISSUED + HOUR, sub: 'system:serviceaccount:ns:account' }));
+    assert.equal(planRenewal(secretOf(text), 'config', at(HOUR)).kind, 'now');
+  });
 
   const renewedFor = (seconds: number): number | undefined => {
     const text = kubeconfig(jwt({ iat: ISSUED, exp: ISSUED + seconds }));
