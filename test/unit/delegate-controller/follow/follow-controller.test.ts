@@ -2,14 +2,19 @@
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
 import type { KubernetesObject } from '../../../../api/objects/core.ts';
-import { SERVICES } from '../../../../api/resource-types.ts';
+import type { ResourceType } from '../../../../api/objects/group-version.ts';
+import { CONFIG_MAPS, SERVICES } from '../../../../api/resource-types.ts';
 import { toCopy } from '../../../../delegate-controller/copies/followed-copy.ts';
-import { FOLLOWED_KINDS } from '../../../../delegate-controller/copies/followed-kinds.ts';
+import { FOLLOWED_KINDS, type FollowedKind } from '../../../../delegate-controller/copies/followed-kinds.ts';
 import { startFollow } from '../../../../delegate-controller/follow/follow-controller.ts';
+import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
 import { HeldCluster } from '../../../support/held-cluster.ts';
 import { SILENT } from '../../../support/scripted-api-server.ts';
 
 type Told = (key: string, before: undefined, after: { readonly parentKey: string }) => void;
+
+const kindOf = (wanted: ResourceType): FollowedKind =>
+  FOLLOWED_KINDS.find(({ type }) => type === wanted) ?? assert.fail(wanted.plural);
 
 /** A source with one pod, in the target or on its way there. */
 function following(t: TestContext, { nodeName, ...needs }: {
@@ -20,7 +25,7 @@ function following(t: TestContext, { nodeName, ...needs }: {
     stop.abort();
     await source.settled();
   });
-  const told: Told[] = [];
+  const [told, notes]: [Told[], string[]] = [[], []];
   const session = {
     client: remote.client, signal: stop.signal, synced: Promise.resolve(), hasSynced: true, failure: undefined,
     find: () => ({ chaperon: {}, delegate: undefined }),
@@ -36,7 +41,8 @@ function following(t: TestContext, { nodeName, ...needs }: {
   const heard: { sessionOpened(...of: unknown[]): void; removed(of: unknown): void }[] = [];
   const quiet = { onChange: () => undefined };
   startFollow({
-    source: source.client, sourceId: 's', logger: SILENT, proxies, events: { record: () => undefined },
+    source: source.client, sourceId: 's', logger: SILENT, proxies,
+    events: { record: ({ note }: { readonly note: string }) => void notes.push(note) },
     rules: { ...quiet, allow: () => false }, podPlane: { ...quiet, known: Promise.resolve(), isThere: false },
     targets: {
       listen: (listener: (typeof heard)[number]) => void heard.push(listener), get: (key: string) => targets.get(key),
@@ -52,7 +58,7 @@ function following(t: TestContext, { nodeName, ...needs }: {
     targets.clear();
     heard[0]?.removed(target);
   };
-  return { source, remote, arrive, leave };
+  return { source, remote, notes, arrive, leave };
 }
 
 it('a target that is removed leaves nothing that its candidates needed', async (t) => {
@@ -68,7 +74,7 @@ it('a target that is removed leaves nothing that its candidates needed', async (
 
 it('a Service that loses its selector leaves the target', async (t) => {
   const { source, remote, arrive } = following(t, { nodeName: 'c', references: [], labels: { app: 'web' } });
-  const kind = FOLLOWED_KINDS.find(({ type }) => type === SERVICES) ?? assert.fail();
+  const kind = kindOf(SERVICES);
   const selecting = (selector: object): KubernetesObject =>
     ({ metadata: { namespace: 'shop', name: 'web', uid: 'u' }, spec: { selector } }) as KubernetesObject;
   const copy = toCopy(kind, selecting({ app: 'web' }), 's');
@@ -80,4 +86,20 @@ it('a Service that loses its selector leaves the target', async (t) => {
   source.put(SERVICES, selecting({}));
   await source.settled();
   assert.deepEqual(remote.asked(), ['delete services shop/web']);
+});
+
+it('a copy of another source is in the way of one, and is not said to be nobody\'s', async (t) => {
+  const { source, remote, notes, arrive } =
+    following(t, { nodeName: 'c', references: ['configmaps/settings'], labels: {} });
+  const settings: KubernetesObject = { metadata: { namespace: 'shop', name: 'settings', uid: 'u' } };
+  source.put(CONFIG_MAPS, settings);
+  remote.put(CONFIG_MAPS, toCopy(kindOf(CONFIG_MAPS), settings, 'another source'));
+  remote.failures.push(new ApiError(409, 'AlreadyExists', 'it is there'));
+  arrive();
+  await source.settled();
+  await source.settled();
+  assert.deepEqual(notes, [
+    'ConfigMap settings does not follow into target c: an object of that name exists there that this source did not ' +
+      'create; rename one of the two, or delete that one',
+  ]);
 });
