@@ -83,7 +83,8 @@ describe('the controller of sources', () => {
     const stopped = new AbortController();
     const name = 'admiralty-cluster-source-berlin-leave';
     const at = `/apis/rbac.authorization.k8s.io/v1/clusterroles/${name}`;
-    const ours = { metadata: { name, uid: 'r1', resourceVersion: '5', annotations: { [SOURCE_ANNOTATION]: 'berlin' } } };
+    const annotations = { [SOURCE_ANNOTATION]: 'berlin' };
+    const ours = { metadata: { name, uid: 'r1', resourceVersion: '5', annotations } };
     const writes: string[] = [];
     let [changes, isChanged]: [Exchange | undefined, boolean] = [undefined, false];
     startSources({ client: server.client, installNamespace: 'isthmus-system', logger: SILENT }, stopped.signal);
