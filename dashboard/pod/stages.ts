@@ -6,7 +6,7 @@ import { findCondition } from '../../model/objects/conditions.ts';
 import { isGated, isTerminal } from '../../model/pod/pod.ts';
 import type { UnreadablePart, Stage } from '../wire/screens.ts';
 import type { PodEvent } from './pod-events.ts';
-import { containersOf, waitReasonOf } from './wait-reason.ts';
+import { containersOf, waitingIn, waitReasonOf } from './wait-reason.ts';
 
 /** What a pod's target has of it. */
 export type TargetSide =
@@ -110,16 +110,14 @@ function bound(pod: Pod): Reached {
 function started(pod: Pod): Reached {
   const stage = { title: 'Containers started', where: 'target' } as const;
   const containers = containersOf(pod);
-  // where an init container has failed the pod, the others wait for good
-  const hasEnded = isTerminal(pod.status?.phase);
-  const waiting = containers.find(({ state }) => state?.waiting !== undefined)?.state?.waiting;
+  const waiting = waitingIn(pod);
   const times = containers.flatMap(({ state }) => state?.running?.startedAt ?? []).toSorted();
-  if (waiting !== undefined && !hasEnded) {
+  if (waiting !== undefined) {
     const { reason = '', message } = waiting;
     const note = [reason, message].filter((part) => part !== undefined && part !== '').join(': ');
     return { ...stage, isDone: false, note, hasFailed: BROKEN.has(reason) };
   }
-  const hasStarted = times.length > 0 || hasEnded || pod.status?.phase === 'Running';
+  const hasStarted = times.length > 0 || isTerminal(pod.status?.phase) || pod.status?.phase === 'Running';
   return { ...stage, isDone: hasStarted, at: times.at(-1) ?? (hasStarted ? pod.status?.startTime : undefined) };
 }
 

@@ -1,7 +1,7 @@
 // Why a pod waits, from what the pod itself says.
 import type { ContainerStatus, Pod } from '../../api/objects/core.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
-import { isGated } from '../../model/pod/pod.ts';
+import { isGated, isTerminal } from '../../model/pod/pod.ts';
 
 /** Why a pod waits, in a word and in a sentence. */
 export interface WaitReason {
@@ -29,6 +29,12 @@ export function containersOf({ status }: Pod): readonly ShownContainer[] {
   return [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
 }
 
+/** What the first container that waits says; none once the pod has ended: those after a failed init container wait on. */
+export function waitingIn(pod: Pod): ContainerState['waiting'] {
+  if (isTerminal(pod.status?.phase)) return undefined;
+  return containersOf(pod).find(({ state }) => state?.waiting !== undefined)?.state?.waiting;
+}
+
 /** Why a pending pod waits; undefined for one that runs or has ended. */
 export function waitReasonOf(pod: Pod): WaitReason | undefined {
   const { status, spec } = pod;
@@ -38,7 +44,7 @@ export function waitReasonOf(pod: Pod): WaitReason | undefined {
 
 function startReason(pod: Pod): WaitReason {
   const { status } = pod;
-  const waiting = containersOf(pod).find(({ state }) => state?.waiting !== undefined)?.state?.waiting;
+  const waiting = waitingIn(pod);
   if (waiting !== undefined) {
     return {
       reason: waiting.reason ?? 'ContainersWaiting',
