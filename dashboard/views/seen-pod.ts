@@ -4,10 +4,10 @@ import { PLACEMENT_ANNOTATION, TARGET_ANNOTATION } from '../../api/objects/keys.
 import { statusOf } from '../../cli/get/elected-pods.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import { shortTargetName } from '../../model/naming/target-ref.ts';
-import { controllerOf } from '../../model/pod/pod.ts';
+import { controllerOf, isTerminal } from '../../model/pod/pod.ts';
 import { targetsLostAtPlacement } from '../../model/proxy/lost-at-placement.ts';
 import { selectableLabels } from '../../model/proxy/proxy-pod.ts';
-import { containersOf, waitReasonOf, type ShownContainer, type WaitReason } from '../pod/wait-reason.ts';
+import { containersOf, waitReasonOf, type WaitReason } from '../pod/wait-reason.ts';
 import type { PodRow } from '../wire/screens.ts';
 
 /** Twenty targets with the longest names and reasons; anyone who may change a pod could make it larger. */
@@ -44,7 +44,7 @@ export function toSeenPod(pod: Pod): SeenPod {
     target: bound === undefined ? undefined : shortTargetName(bound),
     nodeName: pod.spec.nodeName,
     workload: workloadOf(pod.metadata),
-    problem: waits?.reason ?? problemOf(containers),
+    problem: waits?.reason ?? problemOf(pod),
     waits, labels: selectableLabels(pod.metadata),
     lostTargets: controllerOf(pod.metadata) === undefined ? undefined : targetsLostAtPlacement(pod.metadata),
     record: recordOf(pod.metadata), boundAt: boundAt(pod),
@@ -70,7 +70,8 @@ function workloadOf(metadata: ObjectMeta): string {
   return isDeployments ? `Deployment/${owner.name.slice(0, -suffix.length)}` : `${owner.kind}/${owner.name}`;
 }
 
-function problemOf(containers: readonly ShownContainer[]): string | undefined {
-  const stopped = containers.find(({ state, ready }) => ready !== true && state?.waiting?.reason !== undefined);
+function problemOf(pod: Pod): string | undefined {
+  if (isTerminal(pod.status?.phase)) return undefined; // after a failed init container the others wait on
+  const stopped = containersOf(pod).find(({ state, ready }) => ready !== true && state?.waiting?.reason !== undefined);
   return stopped?.state?.waiting?.reason;
 }

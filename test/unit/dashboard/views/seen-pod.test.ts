@@ -56,6 +56,11 @@ describe('a pod in a list', () => {
     assert.equal(toSeenPod(shownPod({ target: 'Target/shop/eu' })).target, 'shop/eu');
   });
 
+  it('has no problem with containers that wait for good, once an init container has failed it', () => {
+    const failed = shownPod({ target: 'ClusterTarget/eu', phase: 'Failed', status: waiting('PodInitializing') });
+    assert.equal(toSeenPod(failed).problem, undefined);
+  });
+
   it('counts restarts of all containers, and says which problem one has while it runs', () => {
     const status = {
       initContainerStatuses: [{ name: 'init', restartCount: 2, ready: true }],
