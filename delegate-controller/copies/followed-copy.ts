@@ -175,10 +175,14 @@ function fieldsPatch(kind: FollowedKind, existing: KubernetesObject, desired: Ku
  */
 export function mergePatchBetween(before: unknown, after: unknown): unknown {
   if (!isRecord(before) || !isRecord(after)) return contentDigest(before) === contentDigest(after) ? undefined : after;
-  const patch: Record<string, unknown> = {};
-  for (const field of new Set([...Object.keys(before), ...Object.keys(after)])) {
-    const change = Object.hasOwn(after, field) ? mergePatchBetween(before[field], after[field]) : null;
-    if (change !== undefined) patch[field] = change;
-  }
-  return Object.keys(patch).length === 0 ? undefined : patch;
+  const changes = [...new Set([...Object.keys(before), ...Object.keys(after)])].flatMap((field) => {
+    const change = Object.hasOwn(after, field) ? mergePatchBetween(ownIn(before, field), after[field]) : null;
+    return change === undefined ? [] : [[field, change] as const];
+  });
+  return changes.length === 0 ? undefined : Object.fromEntries(changes);
+}
+
+/** A key may have the name of what every object inherits, such as `constructor`. */
+function ownIn(object: Readonly<Record<string, unknown>>, field: string): unknown {
+  return Object.hasOwn(object, field) ? object[field] : undefined;
 }

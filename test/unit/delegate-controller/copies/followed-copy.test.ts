@@ -271,6 +271,20 @@ describe('mergePatchBetween', () => {
   });
 });
 
+// each is a valid key of a ConfigMap (`[-._a-zA-Z0-9]+`)
+describe('a key that every object inherits', () => {
+  for (const key of ['constructor', 'toString', '__proto__']) {
+    const [none, one, other] = ['{}', `{"${key}":"1"}`, `{"${key}":"2"}`].map((text) => JSON.parse(text) as Fields);
+    const patchOf = (before: Fields | undefined, after: Fields | undefined): unknown =>
+      JSON.stringify(mergePatchBetween({ data: before }, { data: after }));
+    it(`is added, changed and removed as any other: ${key}`, () => {
+      assert.equal(patchOf(none, one), `{"data":{"${key}":"1"}}`);
+      assert.equal(patchOf(one, other), `{"data":{"${key}":"2"}}`);
+      assert.equal(patchOf(one, none), `{"data":{"${key}":null}}`);
+    });
+  }
+});
+
 describe('keys of followed objects', () => {
   it('can be read back', () => {
     assert.deepEqual(parseFollowKey(followKey(INGRESS, 'a/x')), { kind: INGRESS, namespace: 'a', name: 'x' });
