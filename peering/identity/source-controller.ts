@@ -119,7 +119,7 @@ class Sources {
       await this.#isStillThere(identity, signal)
     )) return { kind: 'gone' };
     await requirePolicies(client, signal);
-    if (account !== undefined) await this.#ensureAccount(account, signal);
+    if (account !== undefined) await this.#ensureAccount(key, account, signal);
     for (const object of wanted) await client.apply(identityTypeOf(object), object, FIELD_MANAGER, signal);
     await this.#removeDependents(
       key, new Set([...wanted, ...(account === undefined ? [] : [account])].map(idOf)), signal,
@@ -151,13 +151,14 @@ class Sources {
   }
 
   /** An existing account of somebody else is used and stays theirs. */
-  async #ensureAccount(account: KubernetesObject, signal: AbortSignal): Promise<void> {
+  async #ensureAccount(key: string, account: KubernetesObject, signal: AbortSignal): Promise<void> {
     const { client } = this.#options;
     const { namespace, name = '' } = account.metadata;
-    const isOurs = this.#all().some(
-      (dependent) =>
-        dependent.type === SERVICE_ACCOUNTS && dependent.namespace === namespace && dependent.name === name,
-    );
+    // two sources may name one account: it stays with the first
+    const isOurs = this.#all().some((dependent) => (
+      dependent.type === SERVICE_ACCOUNTS && dependent.namespace === namespace && dependent.name === name
+        && [key, ''].includes(dependent.source)
+    ));
     if (isOurs) await client.apply(SERVICE_ACCOUNTS, account, FIELD_MANAGER, signal);
     else await client.create(SERVICE_ACCOUNTS, account, signal).catch(unless(isAlreadyExists));
   }

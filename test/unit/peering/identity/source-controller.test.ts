@@ -110,4 +110,35 @@ describe('the controller of sources', () => {
     await server.stop();
     assert.deepEqual(writes.filter((write) => write.endsWith(at)), [`PATCH ${at}`]);
   });
+
+  it('takes no account from another source that names it too', async () => {
+    const server = await ScriptedApiServer.start();
+    const stopped = new AbortController();
+    const accounts = '/api/v1/namespaces/isthmus-system/serviceaccounts';
+    const another = { name: 'berlin', namespace: 'isthmus-system', uid: 'a1', resourceVersion: '5' };
+    const account = { metadata: { ...another, annotations: { [SOURCE_ANNOTATION]: 'paris' } } };
+    const paris = { ...SOURCE, metadata: { ...SOURCE.metadata, name: 'paris', uid: 'u2' } };
+    const writes: string[] = [];
+    startSources({ client: server.client, installNamespace: 'isthmus-system', logger: SILENT }, stopped.signal);
+    while (!['berlin', 'paris'].every((name) => writes.some((write) => write.endsWith(`/${name}/status`)))) {
+      const exchange = await server.next();
+      const { method, path } = exchange;
+      const named = [SOURCE, paris].find(({ metadata }) => path.endsWith(`/clustersources/${metadata.name}`));
+      if (exchange.query.get('watch') === 'true') exchange.open();
+      else if (method === 'POST') exchange.answer(409, { kind: 'Status', reason: 'AlreadyExists', message: 'there' });
+      else if (method !== 'GET') exchange.answer(200, exchange.body);
+      else if (named !== undefined) exchange.answer(200, named);
+      else {
+        const items = path.endsWith('/clustersources') ? [SOURCE, paris] : [];
+        if (path.endsWith('/serviceaccounts')) items.push(account);
+        exchange.answer(200, { metadata: { resourceVersion: '9' }, items });
+      }
+      if (method !== 'GET') writes.push(`${method} ${path}`);
+    }
+    stopped.abort();
+    await server.stop();
+    assert.deepEqual(writes.filter((write) => write.includes('/serviceaccounts')).toSorted(), [
+      `PATCH ${accounts}/berlin`, `POST ${accounts}`, // of Paris, and of Berlin
+    ]);
+  });
 });
