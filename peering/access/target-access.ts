@@ -237,7 +237,7 @@ function onlyUser(config: unknown): OnlyUser | undefined {
   return typeof user['token'] === 'string' ? { entry, user, token: user['token'] } : undefined;
 }
 
-/** Somebody may have edited it: what is no YAML is no kubeconfig. */
+/** Undefined for what is not YAML: somebody may have edited it. */
 function parsedYaml(text: string): unknown {
   try {
     return parse(text);

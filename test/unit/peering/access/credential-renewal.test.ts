@@ -41,7 +41,7 @@ describe('planRenewal', () => {
     ['an annotation that names no account', secretOf(dayLong, 'account'), /annotation/],
     ['an annotation with too many parts', secretOf(dayLong, 'a/b/c'), /annotation/],
     ['a kubeconfig without a token', secretOf('users: []'), /key config/],
-    ['a kubeconfig that is no YAML', secretOf('users: ['), /key config/],
+    ['a kubeconfig that is not YAML', secretOf('users: ['), /key config/],
     ['a token that is no JWT', secretOf(kubeconfig('abc')), /key config/],
     [
       'a token of another account, which somebody has put there',
