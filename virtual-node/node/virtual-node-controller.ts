@@ -142,7 +142,7 @@ class VirtualNodes {
     // a new node without capacity would be misleading; an existing one keeps its status
     if (summary === undefined && node === undefined) return DONE;
     const wanted = toVirtualNode(target.ref, summary, this.#labelSettings(target), node);
-    const differs = node === undefined || (summary !== undefined && !showsIdentity(node, wanted));
+    const differs = node === undefined || !showsIdentity(node, wanted);
     const stored = differs ? await this.#source.apply(NODES, wanted, FIELD_MANAGER, signal) : node;
     if (node === undefined) await this.#applyLease(stored, signal);
     const status = toVirtualNodeStatus(summary, this.#contextOf(target), node, new Date().toISOString());

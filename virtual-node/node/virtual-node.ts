@@ -11,6 +11,7 @@ import { NODE_LEASE_NAMESPACE } from '../../model/access/system-namespaces.ts';
 import {
   formatResourceList, NO_AMOUNTS, parseResourceList, type ResourceAmounts,
 } from '../../model/resources/resources.ts';
+import { parsedJson, textsIn } from '../../model/objects/json-values.ts';
 import { findCondition, setCondition, type ConditionUpdate } from '../../model/objects/conditions.ts';
 import { virtualNodeName } from '../../model/naming/names.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
@@ -41,7 +42,8 @@ export function toVirtualNode(
 ): Node {
   const name = virtualNodeName(target);
   const { resourceVersion } = before?.metadata ?? {};
-  const shown = shownLabels(target, summary?.metadata.labels ?? {}, settings);
+  const said = summary === undefined ? lastSaid(before) : summary.metadata.labels ?? {};
+  const shown = shownLabels(target, said, settings);
   return {
     metadata: {
       name,
@@ -54,6 +56,13 @@ export function toVirtualNode(
     },
     spec: { taints: [...(before?.spec?.taints ?? []).filter((taint) => !isOurs(taint)), VIRTUAL_NODE_TAINT] },
   };
+}
+
+/** The labels that a node got from its target before: nothing is known of that now. */
+function lastSaid(before: Node | undefined): StringMap {
+  const { labels = {}, annotations = {} } = before?.metadata ?? {};
+  const keys = new Set(textsIn(parsedJson(annotations[TARGET_LABELS_ANNOTATION] ?? '')));
+  return Object.fromEntries(Object.entries(labels).filter(([key]) => keys.has(key)));
 }
 
 /** A node has one taint per key and effect. */

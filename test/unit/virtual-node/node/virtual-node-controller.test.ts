@@ -1,6 +1,6 @@
 // The controller against a server of the test's own.
 import assert from 'node:assert/strict';
-import { it } from 'node:test';
+import { it, type TestContext } from 'node:test';
 import type { KubernetesObject } from '../../../../api/objects/core.ts';
 import type { TargetClusters } from '../../../../targets/target-clusters.ts';
 import { startVirtualNodes } from '../../../../virtual-node/node/virtual-node-controller.ts';
@@ -9,7 +9,8 @@ import { ScriptedApiServer, SILENT, type Exchange } from '../../../support/scrip
 const aNode = (name: string, resourceVersion = '2'): KubernetesObject =>
   ({ metadata: { name, uid: `uid of ${name}`, resourceVersion } });
 
-it('a Lease is renewed while the API server has asked everybody else to wait', async (t) => {
+/** The controller with targets that no session has reached since its start, and the watch of its nodes. */
+async function started(t: TestContext): Promise<{ readonly server: ScriptedApiServer; readonly watch: Exchange }> {
   const server = await ScriptedApiServer.start();
   const stopped = new AbortController();
   t.after(async () => {
@@ -26,21 +27,36 @@ it('a Lease is renewed while the API server has asked everybody else to wait', a
   const events = { record: () => undefined };
   startVirtualNodes({ source: server.client, sourceId: 'source', targets, events, logger: SILENT }, stopped.signal);
   await server.list('1');
-  const watch = await server.watch('1');
+  return { server, watch: await server.watch('1') };
+}
+
+/** The next request of that path; others are answered. */
+async function asked(server: ScriptedApiServer, path: string): Promise<Exchange> {
+  for (;;) {
+    const exchange = await server.next();
+    if (exchange.path === path) return exchange;
+    exchange.answer(200, aNode('x'));
+  }
+}
+
+it('a Lease is renewed while the API server has asked everybody else to wait', async (t) => {
+  const { server, watch } = await started(t);
   watch.send('ADDED', aNode('admiralty-c2'));
-  const asked = async (path: string): Promise<Exchange> => {
-    for (;;) {
-      const exchange = await server.next();
-      if (exchange.path === path) return exchange;
-      exchange.answer(200, aNode('x'));
-    }
-  };
-  (await asked('/api/v1/nodes/admiralty-c2/status')).answer(
+  (await asked(server, '/api/v1/nodes/admiralty-c2/status')).answer(
     429, { kind: 'Status', code: 429 }, { 'retry-after': '60' },
   );
   watch.send('ADDED', aNode('admiralty-c3', '3'));
-  const renewal = await asked('/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/admiralty-c3');
+  const renewal = await asked(server, '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/admiralty-c3');
   assert.equal(renewal.method, 'PATCH');
   assert.match(renewal.body, /"holderIdentity":"admiralty-c3"/);
   renewal.answer(200, { metadata: {} });
+});
+
+it('a node gets its taint back while nothing is known of its target', { timeout: 10_000 }, async (t) => {
+  const { server, watch } = await started(t);
+  watch.send('ADDED', aNode('admiralty-c2'));
+  const restored = await asked(server, '/api/v1/nodes/admiralty-c2');
+  assert.equal(restored.method, 'PATCH');
+  assert.match(restored.body, /"taints":\[\{"key":"virtual-kubelet.io\/provider"/);
+  restored.answer(200, aNode('admiralty-c2'));
 });

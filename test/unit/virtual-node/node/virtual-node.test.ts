@@ -106,6 +106,12 @@ describe('toVirtualNode', () => {
     );
     assert.equal(metadata.annotations?.[TARGET_LABELS_ANNOTATION], '["pool","topology.kubernetes.io/region"]');
   });
+
+  it('keeps what the target last said while nothing is known of it, and what others have said is theirs', () => {
+    const known = toVirtualNode(C2, aSummary({}, { pool: 'gpu' }));
+    const { labels, annotations } = toVirtualNode(C2, undefined, {}, labelled({ team: 'a' })(known)).metadata;
+    assert.deepEqual([labels, annotations], [known.metadata.labels, known.metadata.annotations]);
+  });
 });
 
 describe('showsIdentity', () => {
