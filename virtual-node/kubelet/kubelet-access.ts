@@ -54,8 +54,9 @@ export function requiredAccess(
 ): readonly ResourceAttributes[] {
   const onNode = node === undefined ? {} : { name: node };
   if (request.kind === 'node') {
-    const subresource = request.page === 'pods' ? 'proxy' : request.page;
-    return [{ verb: 'get', resource: 'nodes', subresource, ...onNode }];
+    const right = (subresource: string) => ({ verb: 'get', resource: 'nodes', subresource, ...onNode }) as const;
+    // KEP-2862: first by the page's own name
+    return request.page === 'pods' ? [right('pods'), right('proxy')] : [right(request.page)];
   }
   const { operation, namespace, name } = request;
   const verb = operation === 'log' ? 'get' : 'create';

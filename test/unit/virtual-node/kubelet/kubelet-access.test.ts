@@ -43,7 +43,7 @@ describe('requiredAccess', () => {
     ],
     stats: ['/stats/summary', { verb: 'get', resource: 'nodes', subresource: 'stats', name: 'n' }, undefined],
     metrics: ['/metrics/resource', { verb: 'get', resource: 'nodes', subresource: 'metrics', name: 'n' }, undefined],
-    pods: ['/pods', { verb: 'get', resource: 'nodes', subresource: 'proxy', name: 'n' }, undefined],
+    pods: ['/pods', { verb: 'get', resource: 'nodes', subresource: 'pods', name: 'n' }, on('get')],
   };
   for (const [what, [target, ...wanted]] of Object.entries(rows)) {
     it(`for ${what} is the same with that very pod, or its node`, () => assert.deepEqual(
