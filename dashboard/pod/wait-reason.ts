@@ -29,7 +29,7 @@ export function containersOf({ status }: Pod): readonly ShownContainer[] {
   return [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
 }
 
-/** What the first container that waits says; none once the pod has ended: those after a failed init container wait on. */
+/** What the first container that waits says; nothing once the pod has ended: failed init containers leave others so. */
 export function waitingIn(pod: Pod): ContainerState['waiting'] {
   if (isTerminal(pod.status?.phase)) return undefined;
   return containersOf(pod).find(({ state }) => state?.waiting !== undefined)?.state?.waiting;

@@ -323,7 +323,7 @@ describe('objects that follow elected pods', () => {
       ) as { note?: string };
       assert.match(
         event.note ?? '',
-        /ConfigMap settings does not follow into target target-[12]: an object of that name that Isthmus/,
+        /ConfigMap settings does not follow into target target-[12]: an object of that name exists there/,
       );
       await world.source.client.delete(PODS, { namespace, name: 'reader' });
       await world.source.pods.until('the pod is gone', (all) => inNamespace(all, namespace).length === 0, GONE_MS);
@@ -346,7 +346,7 @@ describe('objects that follow elected pods', () => {
       type Told = KubernetesObject & { readonly reason?: string; readonly note?: string };
       const isRefusal = (event: Told) =>
         event.reason === 'FollowRefused'
-          && /Secret password does not follow into target target-[12]: an object of that name that Isthmus/.test(
+          && /Secret password does not follow into target target-[12]: an object of that name exists there/.test(
             event.note ?? '',
           );
       await events.until('an Event of the pod', (all) => inNamespace(all, namespace).some(isRefusal), 60_000);
