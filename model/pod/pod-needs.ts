@@ -105,7 +105,7 @@ export function isSelected(selector: StringMap, labels: StringMap): boolean {
  * source cluster's and invalid in a target: the delegate does not get it, and has one of its own cluster.
  */
 const SERVICE_ACCOUNT_MOUNT_PATH = '/var/run/secrets/kubernetes.io/serviceaccount';
-/** Prefix of the name of its volume. Any other volume at that path is the user's own, and so is one so named elsewhere. */
+/** Prefix of the name of its volume. Any other at that path is the user's own, and so is one so named elsewhere. */
 const SERVICE_ACCOUNT_VOLUME_PREFIX = 'kube-api-access-';
 
 /** Whether a container mounts the token there. */

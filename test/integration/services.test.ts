@@ -215,7 +215,7 @@ describe('a Service that wishes for its export by an annotation of Cilium', () =
     assert.equal((await exportOf())?.metadata.labels?.[MANAGED_BY_LABEL], undefined);
   });
 
-  it('is imported no more once its export is gone with a namespace that is being deleted, though it wishes', async () => {
+  it('is imported no more once its export is gone with a namespace that is being deleted', async () => {
     const ending = { namespace: 'ending', name };
     const hold = (finalizers: readonly string[] | null) =>
       eu.client.patch(SERVICES, ending, { patchType: 'merge', patch: { metadata: { finalizers } } });
