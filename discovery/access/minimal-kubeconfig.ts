@@ -1,7 +1,8 @@
-// The kubeconfig that discovery keeps for a target: server, authority and one credential, and nothing else of what the
-// registry had. Equal connections give equal texts.
+// The kubeconfig that discovery keeps for a target: server, authority and the credentials of one user, and nothing
+// else of what the registry had. Equal connections give equal texts.
 import { stringify } from 'yaml';
 import type { ClusterConnection } from '../../kubernetes/credentials/kubeconfig.ts';
+import type { ClientCertificate } from '../../kubernetes/credentials/kubeconfig-user.ts';
 import { isBearerToken } from '../../kubernetes/credentials/resolved-credentials.ts';
 
 /** Why a connection cannot be kept; undefined when it can. */
@@ -33,9 +34,12 @@ export function minimalKubeconfig(connection: ClusterConnection): string {
 }
 
 function userOf(credentials: ClusterConnection['credentials']): object {
-  if (credentials.kind === 'token') return { token: credentials.token };
-  if (credentials.kind !== 'certificate') return {};
-  const { certificate, key } = credentials;
+  if (credentials.kind === 'certificate') return clientOf(credentials);
+  if (credentials.kind !== 'token') return {};
+  return { token: credentials.token, ...credentials.client && clientOf(credentials.client) };
+}
+
+function clientOf({ certificate, key }: ClientCertificate): object {
   return { 'client-certificate-data': base64(certificate), 'client-key-data': base64(key) };
 }
 

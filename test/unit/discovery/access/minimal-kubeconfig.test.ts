@@ -12,6 +12,9 @@ describe('the kubeconfig that is kept', () => {
   const rows: readonly (readonly [string, ClusterConnection])[] = [
     ['a token', connection],
     ['a certificate', { ...connection, credentials: { kind: 'certificate', certificate: 'C', key: 'K' } }],
+    ['a token and a certificate for a proxy before the API server', {
+      ...connection, credentials: { kind: 'token', token: 'T', client: { certificate: 'C', key: 'K' } },
+    }],
   ];
   for (const [what, of] of rows) {
     it(`with ${what} is the same connection again`, async () => {
