@@ -163,6 +163,8 @@ class Placing {
       return { ...kept, message: 'the credentials before are kept: its entry points to this very cluster now' };
     }
     if (existing.clusterId === undefined && twin.twin !== undefined) return { ...kept, ...twin };
+    // entries after this one may turn out to be the same cluster
+    if (clusterId !== undefined && twin.twin === undefined) this.#ofCluster.set(clusterId, existing.name);
     return { ...kept, clusterId, kubeconfig, ...twin };
   }
 

@@ -119,6 +119,15 @@ describe('what becomes of an entry', () => {
       ['eu: Target eu', 'eu <- apply ClusterTarget, apply Secret'],
     ],
     [
+      'one alone of several that turn out to be one cluster at the same time',
+      {
+        clusters: [cluster('eu'), cluster('us'), cluster('za')],
+        targets: [made('eu', undefined), made('us', undefined)], kubeconfigs: { eu: 'K', us: 'K' },
+        verdicts: { eu: answered('1', 'K2'), us: answered('1', 'K3'), za: answered('1', 'K4') },
+      },
+      ['eu: Target eu', 'us: Target us', 'za: Duplicate', 'eu <- apply ClusterTarget, apply Secret'],
+    ],
+    [
       'a target stays though its registry has no access any more',
       { ...KEPT, clusters: [cluster('eu', { kind: 'waiting', message: 'gone' })] },
       ['eu: Target eu'],
