@@ -113,9 +113,9 @@ export function isTokenMount({ mountPath, name }: VolumeMount): boolean {
   return mountPath === SERVICE_ACCOUNT_MOUNT_PATH && name.startsWith(SERVICE_ACCOUNT_VOLUME_PREFIX);
 }
 
-/** Names of the volumes that the delegate does not get. */
-export function tokenVolumesOf({ containers, initContainers = [] }: PodSpec): ReadonlySet<string> {
-  return new Set([...containers, ...initContainers].flatMap(
-    ({ volumeMounts = [] }) => volumeMounts.filter(isTokenMount).map(({ name }) => name),
+/** Names of the volumes that the delegate does not get. Lists may be null, as a template leaves them. */
+export function tokenVolumesOf({ containers, initContainers }: PodSpec): ReadonlySet<string> {
+  return new Set([...containers, ...(initContainers ?? [])].flatMap(
+    ({ volumeMounts }) => (volumeMounts ?? []).filter(isTokenMount).map(({ name }) => name),
   ));
 }

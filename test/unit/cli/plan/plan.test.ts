@@ -118,6 +118,10 @@ describe('simulate', () => {
     ]);
   });
 
+  it('takes null for none, as a template leaves it', () => {
+    const text = deployment(1).replace('main,', 'main, volumeMounts: ,').replace('spec: {c', 'spec: {volumes: , c');
+    assert.deepEqual(outcomes(text, aWorld([aPlace('a', {}, four)])), ['ClusterTarget/a']);
+  });
   it('does not change the world that it is given', () => {
     const world = aWorld([aPlace('a', {}, four)]);
     assert.deepEqual(outcomes(deployment(3, '2'), world), outcomes(deployment(3, '2'), world));

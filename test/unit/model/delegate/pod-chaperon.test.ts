@@ -123,6 +123,11 @@ describe('toPodChaperon', () => {
     });
   });
 
+  it('takes null for none, as a template leaves it', () => {
+    const spec = { containers: [{ name: 'main', volumeMounts: null }], initContainers: null } as unknown as PodSpec;
+    assert.deepEqual(chaperonOf(withSpec(spec)).spec.containers, spec.containers);
+  });
+
   // The API server mounts no token where the user has mounted a volume already.
   it("leaves a user's own volume at the token's path", () => {
     const mounts = [{ name: 'vault', mountPath: TOKEN_PATH }];
