@@ -82,6 +82,9 @@ class Sources {
         for (const source of new Set([before?.source, after?.source])) {
           if (source !== undefined && source !== '') controller.enqueue(source);
         }
+        if (after === undefined && before?.type === SERVICE_ACCOUNTS) {
+          for (const { identity } of this.#naming(before)) controller.enqueue(sourceKey(identity));
+        }
       });
     }
     this.#namespaces.onChange((_key, before, after) => {
@@ -161,6 +164,13 @@ class Sources {
     ));
     if (isOurs) await client.apply(SERVICE_ACCOUNTS, account, FIELD_MANAGER, signal);
     else await client.create(SERVICE_ACCOUNTS, account, signal).catch(unless(isAlreadyExists));
+  }
+
+  /** The sources that name an account: it may have belonged to another one. */
+  #naming({ namespace, name }: Dependent): readonly SeenSource[] {
+    return this.#sources.flatMap((informer) => [...informer.records()].filter(
+      ({ identity: { account } }) => account?.namespace === namespace && account?.name === name,
+    ));
   }
 
   #all(): readonly Dependent[] {

@@ -141,4 +141,39 @@ describe('the controller of sources', () => {
       `PATCH ${accounts}/berlin`, `POST ${accounts}`, // of Paris, and of Berlin
     ]);
   });
+
+  it('makes an account anew that has gone with another source that named it too', { timeout: 10_000 }, async (t) => {
+    const server = await ScriptedApiServer.start();
+    const stopped = new AbortController();
+    t.after(async () => {
+      stopped.abort();
+      await server.stop();
+    });
+    const accounts = '/api/v1/namespaces/isthmus-system/serviceaccounts';
+    const named = { name: 'berlin', namespace: 'isthmus-system', uid: 'a1', resourceVersion: '5' };
+    const account = { metadata: { ...named, annotations: { [SOURCE_ANNOTATION]: 'paris' } } };
+    let [changes, isGone, isMade]: [Exchange | undefined, boolean, boolean] = [undefined, false, false];
+    startSources({ client: server.client, installNamespace: 'isthmus-system', logger: SILENT }, stopped.signal);
+    while (!isMade) {
+      const exchange = await server.next();
+      const { method, path } = exchange;
+      if (exchange.query.get('watch') === 'true') {
+        exchange.open();
+        if (path.endsWith('/serviceaccounts')) changes = exchange;
+      } else if (method === 'POST' && path === accounts) {
+        isMade = isGone;
+        exchange.answer(isGone ? 201 : 409, isGone ? exchange.body : { kind: 'Status', reason: 'AlreadyExists' });
+      } else if (method !== 'GET') {
+        exchange.answer(200, exchange.body);
+        if (!path.endsWith('/berlin/status')) continue;
+        isGone = true;
+        changes?.send('DELETED', { metadata: { ...account.metadata, resourceVersion: '10' } });
+      } else if (path === LIVE) answers({})(exchange);
+      else {
+        const items = path.endsWith('/clustersources') ? [SOURCE] : [];
+        if (path.endsWith('/serviceaccounts')) items.push(account);
+        exchange.answer(200, { metadata: { resourceVersion: '9' }, items });
+      }
+    }
+  });
 });
