@@ -56,12 +56,18 @@ class Services {
     this.#exportsFollowed = exportsFollowed;
   }
 
-  /** Publishes first: a namespace that is being deleted takes no requested export, and its exports end nevertheless. */
+  /**
+   * Publishes first: a namespace that is being deleted takes no requested export, and its exports end nevertheless. So
+   * does an export that cannot be published, when it is requested no more.
+   */
   async export(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const known = this.#state.exportOf(key);
-    await this.#publish(key, known, signal);
-    const requested = planRequestedExport(known.service, known.serviceExport, this.#exportsFollowed);
-    await executePlan(this.#client, requested, signal).catch(ignoreLate);
+    try {
+      await this.#publish(key, known, signal);
+    } finally {
+      const requested = planRequestedExport(known.service, known.serviceExport, this.#exportsFollowed);
+      await executePlan(this.#client, requested, signal).catch(ignoreLate);
+    }
     return DONE;
   }
 
