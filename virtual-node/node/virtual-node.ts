@@ -58,10 +58,15 @@ export function toVirtualNode(
   };
 }
 
-/** The labels that a node got from its target before: nothing is known of that now. */
+/**
+ * The labels that a node got from its target before: nothing is known of that now. Any may be one where the annotation
+ * that lists them is gone.
+ */
 function lastSaid(before: Node | undefined): StringMap {
   const { labels = {}, annotations = {} } = before?.metadata ?? {};
-  const keys = new Set(textsIn(parsedJson(annotations[TARGET_LABELS_ANNOTATION] ?? '')));
+  const listed = parsedJson(annotations[TARGET_LABELS_ANNOTATION] ?? '');
+  if (!Array.isArray(listed)) return labels;
+  const keys = new Set(textsIn(listed));
   return Object.fromEntries(Object.entries(labels).filter(([key]) => keys.has(key)));
 }
 

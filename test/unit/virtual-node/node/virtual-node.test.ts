@@ -112,6 +112,15 @@ describe('toVirtualNode', () => {
     const { labels, annotations } = toVirtualNode(C2, undefined, {}, labelled({ team: 'a' })(known)).metadata;
     assert.deepEqual([labels, annotations], [known.metadata.labels, known.metadata.annotations]);
   });
+
+  it('keeps what the target last said also where somebody took off the annotation that lists it', () => {
+    const known = toVirtualNode(C2, aSummary({}, { pool: 'gpu' }));
+    for (const text of [undefined, 'x']) {
+      const annotations = text === undefined ? {} : { [TARGET_LABELS_ANNOTATION]: text };
+      const before = { ...known, metadata: { ...known.metadata, annotations } };
+      assert.deepEqual(toVirtualNode(C2, undefined, {}, before).metadata.labels, known.metadata.labels);
+    }
+  });
 });
 
 describe('showsIdentity', () => {
