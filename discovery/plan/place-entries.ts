@@ -163,9 +163,13 @@ class Placing {
       return { ...kept, message: 'the credentials before are kept: its entry points to this very cluster now' };
     }
     if (existing.clusterId === undefined && twin.twin !== undefined) return { ...kept, ...twin };
-    // entries after this one may turn out to be the same cluster
-    if (clusterId !== undefined && twin.twin === undefined) this.#ofCluster.set(clusterId, existing.name);
+    this.#hold(existing.name, clusterId);
     return { ...kept, clusterId, kubeconfig, ...twin };
+  }
+
+  /** Entries after this one may turn out to be the same cluster. */
+  #hold(target: string, clusterId: string | undefined): void {
+    if (clusterId !== undefined && !this.#ofCluster.has(clusterId)) this.#ofCluster.set(clusterId, target);
   }
 
   #twinOf(target: string, clusterId = ''): Pick<PlacedEntry, 'twin' | 'message'> {
