@@ -149,31 +149,28 @@ describe('the controller of sources', () => {
       stopped.abort();
       await server.stop();
     });
-    const accounts = '/api/v1/namespaces/isthmus-system/serviceaccounts';
     const named = { name: 'berlin', namespace: 'isthmus-system', uid: 'a1', resourceVersion: '5' };
     const account = { metadata: { ...named, annotations: { [SOURCE_ANNOTATION]: 'paris' } } };
-    let [changes, isGone, isMade]: [Exchange | undefined, boolean, boolean] = [undefined, false, false];
+    let changes: Exchange | undefined;
     startSources({ client: server.client, installNamespace: 'isthmus-system', logger: SILENT }, stopped.signal);
-    while (!isMade) {
-      const exchange = await server.next();
-      const { method, path } = exchange;
-      if (exchange.query.get('watch') === 'true') {
-        exchange.open();
-        if (path.endsWith('/serviceaccounts')) changes = exchange;
-      } else if (method === 'POST' && path === accounts) {
-        isMade = isGone;
-        exchange.answer(isGone ? 201 : 409, isGone ? exchange.body : { kind: 'Status', reason: 'AlreadyExists' });
-      } else if (method !== 'GET') {
-        exchange.answer(200, exchange.body);
-        if (!path.endsWith('/berlin/status')) continue;
-        isGone = true;
-        changes?.send('DELETED', { metadata: { ...account.metadata, resourceVersion: '10' } });
-      } else if (path === LIVE) answers({})(exchange);
-      else {
-        const items = path.endsWith('/clustersources') ? [SOURCE] : [];
-        if (path.endsWith('/serviceaccounts')) items.push(account);
-        exchange.answer(200, { metadata: { resourceVersion: '9' }, items });
+    const listed = (path: string) =>
+      [...(path.endsWith('/clustersources') ? [SOURCE] : []), ...(path.endsWith('/serviceaccounts') ? [account] : [])];
+    /** Answers all requests until one of this method and path. */
+    const untilAsked = async (what: string): Promise<void> => {
+      for (;;) {
+        const exchange = await server.next();
+        const { method, path } = exchange;
+        const isWatch = exchange.query.get('watch') === 'true';
+        if (isWatch && path.endsWith('/serviceaccounts')) changes = exchange;
+        if (isWatch) exchange.open();
+        else if (method === 'POST') exchange.answer(409, { kind: 'Status', reason: 'AlreadyExists' });
+        else if (method !== 'GET') exchange.answer(200, exchange.body);
+        else exchange.answer(200, path === LIVE ? SOURCE : { metadata: { resourceVersion: '9' }, items: listed(path) });
+        if (`${method} ${path}` === what) return;
       }
-    }
+    };
+    await untilAsked(`PATCH ${LIVE}/status`);
+    changes?.send('DELETED', { metadata: { ...account.metadata, resourceVersion: '10' } });
+    await untilAsked('POST /api/v1/namespaces/isthmus-system/serviceaccounts');
   });
 });
