@@ -5,10 +5,18 @@ import { parsedRecord } from '../../model/objects/json-values.ts';
 
 /** In bytes; an API server reads 50,000. */
 const LONGEST = 1 << 16;
+/** How long the target may take to say it, in ms: nothing is relayed before. */
+const READ_MS = 5_000;
 
-/** Relays an error of a target as a kubelet would say it. Rejects when it breaks off. */
-export async function relayRefusedLog(from: IncomingMessage, to: ServerResponse): Promise<void> {
+/** Relays an error of a target as a kubelet would say it. Rejects when it breaks off, or takes too long. */
+export async function relayRefusedLog(from: IncomingMessage, to: ServerResponse, readMs = READ_MS): Promise<void> {
   to.once('close', () => from.destroy());
+  const timer = setTimeout(() => from.destroy(new Error('the target does not say why it gives no log')), readMs);
+  const text = await beginningOf(from).finally(() => clearTimeout(timer));
+  to.writeHead(from.statusCode ?? 502, { 'content-type': 'text/plain; charset=utf-8' }).end(messageIn(text) ?? text);
+}
+
+async function beginningOf(from: IncomingMessage): Promise<string> {
   const read: Buffer[] = [];
   let size = 0;
   for await (const chunk of from as AsyncIterable<Buffer>) {
@@ -16,8 +24,7 @@ export async function relayRefusedLog(from: IncomingMessage, to: ServerResponse)
     size += chunk.length;
     if (size >= LONGEST) break;
   }
-  const text = Buffer.concat(read).toString('utf8');
-  to.writeHead(from.statusCode ?? 502, { 'content-type': 'text/plain; charset=utf-8' }).end(messageIn(text) ?? text);
+  return Buffer.concat(read).toString('utf8');
 }
 
 /** The message of a Status (`meta/v1`). */
