@@ -9,8 +9,11 @@ import { doOverlap, formatV4, isWithin, parseAddressBits, parseRange, type IpRan
 const GLOBAL_RANGE = '242.0.0.0/8';
 
 const SHORTEST_PREFIX = 8;
-/** Where no pod is: this host, link-local addresses with the clouds' metadata services, Azure's, and multicast. */
-const NO_PODS = ['0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '168.63.129.16/32', '224.0.0.0/4']
+/**
+ * Where no pod is: this host, link-local addresses with the clouds' metadata services, those of Azure and Oracle, and
+ * multicast. Alibaba's is in a range that others use for pods.
+ */
+const NO_PODS = ['0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '168.63.129.16/32', '192.0.0.0/24', '224.0.0.0/4']
   .flatMap((text) => parseRange(text) ?? []);
 
 /** A pod range as its own cluster and as the others see it; equal lengths, and equal texts where nothing is mapped. */

@@ -66,7 +66,10 @@ describe('pod ranges as the others see them', () => {
   it('are none where the global range has another length', () => assert.deepEqual(
     seen({ ...eu, globalCIDR: ['242.0.0.0/24'] }, us), [],
   ));
-  for (const range of ['169.254.0.0/16', '169.254.169.254/32', '127.0.0.0/8', '0.0.0.0/8', '224.0.0.0/8']) {
+  for (const range of [
+    '169.254.0.0/16', '169.254.169.254/32', '168.63.129.16/32', '192.0.0.192/32', '127.0.0.0/8', '0.0.0.0/8',
+    '224.0.0.0/8',
+  ]) {
     it(`are not ${range}: nodes would send what they have there, such as calls of metadata services, to a member`, () =>
       assert.deepEqual(seen({ ...eu, clusterCIDR: [range, '10.1.0.0/16'] }), ['10.1.0.0/16']));
   }
