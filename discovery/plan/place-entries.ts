@@ -162,7 +162,9 @@ class Placing {
     if (existing.clusterId === undefined && clusterId === this.#facts.ownClusterId) {
       return { ...kept, message: 'the credentials before are kept: its entry points to this very cluster now' };
     }
-    if (existing.clusterId === undefined && twin.twin !== undefined) return { ...kept, ...twin };
+    if (existing.clusterId === undefined && twin.twin !== undefined) return {
+      ...kept, ...twin, message: `the credentials before are kept: ${sameCluster(twin.twin)}`,
+    };
     this.#hold(existing.name, clusterId);
     return { ...kept, clusterId, kubeconfig, ...twin };
   }

@@ -72,6 +72,15 @@ function decide(world: World): readonly string[] {
 }
 
 describe('what becomes of an entry', () => {
+  it('is said where a target keeps the credentials before, since another one has its cluster', () => {
+    const verdicts = { eu: answered('2', 'K2') };
+    const { placed } =
+      planDiscovery(facts({ ...EU, ...UNKNOWN, targets: [made('eu', undefined), byHand('mine', '2')], verdicts }));
+    assert.deepEqual(placed.map(({ message }) => message), [
+      'the credentials before are kept: ClusterTarget mine points to the same cluster',
+    ]);
+  });
+
   const rows: readonly (readonly [string, World, readonly string[]])[] = [
     ['it is checked first', { clusters: [cluster('eu')] }, ['eu: Connecting']],
     ['it becomes a target', { ...EU }, ['eu: Target eu', 'eu <- create ClusterTarget']],
