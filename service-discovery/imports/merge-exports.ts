@@ -97,7 +97,7 @@ const WHAT: Readonly<
     words: 'ports',
     of: ({ ports }) => ports.map((port) => [port.name, protocolOf(port), port.port, port.appProtocol].join('/'))
       .toSorted(),
-    rule: 'all ports are served, and the oldest decides where names or numbers clash',
+    rule: 'all ports that fit into one Service are served, and the oldest decides where names or numbers clash',
   },
   SessionAffinityConflict:
     { words: 'sessionAffinity', of: ({ sessionAffinity = 'None' }) => sessionAffinity, rule: 'the oldest decides' },
