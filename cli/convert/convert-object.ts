@@ -3,6 +3,7 @@ import {
   ELECT_ANNOTATION, NAMESPACE_ELECT_LABEL, NAMESPACE_ELECT_VALUE,
 } from '../../api/objects/keys.ts';
 import { ADMIRALTY_GROUP } from '../../api/objects/group-version.ts';
+import { isDnsLabel } from '../../model/naming/label-syntax.ts';
 import { convertAdmiralty, convertElected, hasElection } from '../foreign/admiralty.ts';
 import { convertPropagation } from '../foreign/karmada.ts';
 import { convertFederated } from '../foreign/kubefed.ts';
@@ -62,7 +63,6 @@ const INSTEAD: Readonly<Record<string, string>> = {
   ClusterOverridePolicy: 'write overrides into a ClusterPlacementPolicy',
 };
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
-const NAMESPACE_NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 const LIQO_LABELS = ['liqo.io/enabled', 'liqo.io/scheduling-enabled'];
 const LIQO_RUNTIME = 'liqo';
 
@@ -87,7 +87,7 @@ function versionProblem(version: string, { versions }: ForeignKind): string | un
 
 function nameProblem({ name, namespace }: Manifest): string | undefined {
   if (!NAME.test(name)) return `${JSON.stringify(name)} cannot be the name of an object`;
-  if (namespace === undefined || NAMESPACE_NAME.test(namespace)) return undefined;
+  if (namespace === undefined || isDnsLabel(namespace)) return undefined;
   return `${JSON.stringify(namespace)} cannot be the name of a namespace`;
 }
 

@@ -244,6 +244,7 @@ export interface PendingScreen extends Screen {
   readonly screen: 'pending';
   /** Largest first; the first of `reasons`. */
   readonly groups: readonly PendingGroup[];
+  /** How many groups there are, shown or not. */
   readonly reasons: number;
   /** Of pods, in all groups. */
   readonly total: number;

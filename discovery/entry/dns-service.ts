@@ -1,5 +1,6 @@
 // A service that DNS announces (DNS-SD, RFC 6763). Whoever answers DNS queries may have written it: what is not of the
 // form that it must have counts as missing, so that no text of it does harm where people or programs read it.
+import { isDnsLabel } from '../../model/naming/label-syntax.ts';
 
 /** An announced API server. */
 export interface DnsService {
@@ -26,7 +27,6 @@ export const SERVICE_TYPE = '_isthmus._tcp';
 /** Most services of one domain: the answers are small, and the rest of a larger one is not looked at. */
 export const MOST_SERVICES = 200;
 
-const OBJECT_NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 const HOST = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$/;
 const MOST_OF_HOST = 253;
 const CLUSTER_ID = /^[\w-]{1,64}$/;
@@ -36,7 +36,7 @@ const AUTHORITY = /^sha256:([0-9a-f]{64})$/;
 export function instancesOf(domain: string, names: readonly string[]): readonly string[] {
   const suffix = `.${SERVICE_TYPE}.${domain}`.toLowerCase();
   const instances = names.map((name) => name.toLowerCase().replace(/\.$/, '')).filter((name) => name.endsWith(suffix))
-    .map((name) => name.slice(0, -suffix.length)).filter((name) => OBJECT_NAME.test(name));
+    .map((name) => name.slice(0, -suffix.length)).filter(isDnsLabel);
   return [...new Set(instances)].toSorted().slice(0, MOST_SERVICES);
 }
 

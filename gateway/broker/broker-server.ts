@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { Logger } from 'pino';
 import type { ClustersetMember } from '../../api/kinds/gateway.ts';
+import { isDnsLabel } from '../../model/naming/label-syntax.ts';
 import { exportedServiceName, gatewayName } from '../../model/network/gateway-names.ts';
 import type { CertificateAuthority, KeyPair } from '../../process/crypto/certificate-authority.ts';
 import { verifyBrokerToken } from '../../process/crypto/signed-token.ts';
@@ -14,7 +15,7 @@ import {
   CERTIFICATE_DAYS, globalRangesFor, issuedSerials, isTaken, MAX_BODY_BYTES, MAX_CERTIFICATES, parseEndpoint, parseJoin,
   parseSigningRequest, speaksFor, toMemberObjects, withSerial, type Members,
 } from './broker-protocol.ts';
-import { isExportName, MAX_EXPORT_BYTES, MAX_EXPORTS, parseExport } from './export-protocol.ts';
+import { MAX_EXPORT_BYTES, MAX_EXPORTS, parseExport } from './export-protocol.ts';
 import { clusterObjectName } from './membership.ts';
 import type { MemberStore } from './member-store.ts';
 import { MemberStreams, visibleToMembers } from './member-streams.ts';
@@ -260,7 +261,7 @@ class BrokerHandlers {
 /** The export that a path names. */
 function namesIn({ params }: FastifyRequest): { readonly namespace: string; readonly name: string } {
   const { namespace = '', name = '' } = params as Readonly<Record<string, string | undefined>>;
-  if (!isExportName(namespace) || !isExportName(name)) {
+  if (!isDnsLabel(namespace) || !isDnsLabel(name)) {
     throw new Refusal(400, 'namespace and name must be DNS labels of at most 63 characters');
   }
   return { namespace, name };

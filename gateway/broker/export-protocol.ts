@@ -1,6 +1,7 @@
 // How members exchange exports through the broker. Bodies are untrusted: their shape and size are validated, and the
 // owner follows from the certificate alone.
 import { MAX_EXPORTED_ENDPOINTS, type ExportedService } from '../../api/kinds/service-discovery.ts';
+import { isDnsLabel } from '../../model/naming/label-syntax.ts';
 import { exportedServiceName } from '../../model/network/gateway-names.ts';
 import { sameSpec, type BrokerUpdate, type Parsed } from './broker-protocol.ts';
 
@@ -8,19 +9,13 @@ import { sameSpec, type BrokerUpdate, type Parsed } from './broker-protocol.ts';
 export const MAX_EXPORT_BYTES = 400_000;
 /** Most exports of one member. */
 export const MAX_EXPORTS = 2_000;
-const LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
-
-/** Whether a text is a valid name of a namespace or a Service. */
-export function isExportName(text: string): boolean {
-  return LABEL.test(text);
-}
 
 /** Parses the body of a member's export under this name. The API server validates the types of its fields. */
 export function parseExport(
   body: unknown, of: { readonly clusterId: string; readonly namespace: string; readonly name: string },
 ): Parsed<ExportedService> {
   const invalid = (message: string) => ({ kind: 'invalid', message }) as const;
-  if (!isExportName(of.namespace) || !isExportName(of.name)) {
+  if (!isDnsLabel(of.namespace) || !isDnsLabel(of.name)) {
     return invalid('namespace and name must be DNS labels of at most 63 characters');
   }
   const spec = typeof body === 'object' && body !== null ? (body as { readonly spec?: unknown }).spec : undefined;

@@ -7,19 +7,14 @@ const DOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*
 /** Keys and values of all annotations of an object (Kubernetes `TotalAnnotationSizeLimitB`), less what we add. */
 const MOST_ANNOTATION_BYTES = 255 << 10;
 
-/** Whether it is a DNS label (RFC 1123), as names of ports, Services and hosts are. */
+/** Whether it is a DNS label (RFC 1123), as names of namespaces, Services and ports are. */
 export function isDnsLabel(text: string): boolean {
   return DNS_LABEL.test(text);
 }
 
-/** Whether it is a qualified name, `[DOMAIN/]NAME`, as keys of labels are. */
-export function isQualifiedName(text: string): boolean {
-  return isKey(text);
-}
-
 /** Whether it is a valid label. */
 export function isLabel(key: string, value: string): boolean {
-  return isKey(key) && (value === '' || NAME.test(value));
+  return isQualifiedName(key) && (value === '' || NAME.test(value));
 }
 
 /** Those that are valid. */
@@ -29,12 +24,13 @@ export function acceptedLabels(labels: StringMap): StringMap {
 
 /** Those with a valid key; none when all together are too large. */
 export function acceptedAnnotations(annotations: StringMap): StringMap {
-  const accepted = Object.entries(annotations).filter(([key]) => isKey(key.toLowerCase()));
+  const accepted = Object.entries(annotations).filter(([key]) => isQualifiedName(key.toLowerCase()));
   const bytes = accepted.reduce((sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(value), 0);
   return bytes > MOST_ANNOTATION_BYTES ? {} : Object.fromEntries(accepted);
 }
 
-function isKey(key: string): boolean {
+/** Whether it is a qualified name, `[DOMAIN/]NAME`, as keys of labels are. */
+export function isQualifiedName(key: string): boolean {
   const [name = '', domain, ...more] = key.split('/').toReversed();
   return NAME.test(name) && more.length === 0
     && (domain === undefined || (domain.length <= 253 && DOMAIN.test(domain)));

@@ -83,7 +83,7 @@ class Sources {
           if (source !== undefined && source !== '') controller.enqueue(source);
         }
         if (after === undefined && before?.type === SERVICE_ACCOUNTS) {
-          for (const { identity } of this.#naming(before)) controller.enqueue(sourceKey(identity));
+          for (const { identity } of this.#sourcesNaming(before)) controller.enqueue(sourceKey(identity));
         }
       });
     }
@@ -167,7 +167,7 @@ class Sources {
   }
 
   /** The sources that name an account: it may have belonged to another one. */
-  #naming({ namespace, name }: Dependent): readonly SeenSource[] {
+  #sourcesNaming({ namespace, name }: Dependent): readonly SeenSource[] {
     return this.#sources.flatMap((informer) => [...informer.records()].filter(
       ({ identity: { account } }) => account?.namespace === namespace && account?.name === name,
     ));
