@@ -183,6 +183,7 @@ export class TargetChooser {
   hold(proxy: ProxyPod, { target, requirements, placement, afterScaleUp }: Chosen): void {
     const memory = this.#state.memoryOf(proxy.uid);
     memory.placement = placement;
+    memory.specDigests = proxy.specDigests;
     memory.scaleUpUntil = afterScaleUp ? performance.now() + SCALE_UP_TIMEOUT_MS : 0;
     this.#state.assume(target, proxy, requirements);
   }

@@ -50,6 +50,8 @@ export interface PlacementState {
   readonly pendingCreate: boolean;
   /** Time until which the target's autoscaler may add a node, in ms; set when the target was chosen for that. */
   readonly scaleUpUntil?: number;
+  /** Digests of the spec that the candidate was made of; missing for a candidate of an earlier process. */
+  readonly specDigests?: string | undefined;
   /** State of the pod's group; missing when it is in none. */
   readonly group?: GroupState['kind'];
   /** Targets that may have a candidate from an earlier process, and that this process has not observed yet. */
@@ -131,9 +133,8 @@ function isGoing({ chaperon, delegate, deletion }: Candidate): boolean {
   return chaperon?.terminating === true || delegate?.terminating === true || deletion === 'done';
 }
 
-function planByVerdict(
-  { proxy, group, scaleUpUntil = 0 }: PlacementState, candidate: Candidate, now: number,
-): PlacementStep {
+function planByVerdict(state: PlacementState, candidate: Candidate, now: number): PlacementStep {
+  const { group, scaleUpUntil = 0 } = state;
   const { target, delegate } = candidate;
   const verdict = verdictOf(candidate);
   const hasSaidNo = verdict.kind === 'rejected' || verdict.kind === 'gated';
@@ -141,7 +142,7 @@ function planByVerdict(
   if (hasSaidNo && now < scaleUpUntil && delegate !== undefined) return { kind: 'wait', ms: scaleUpUntil - now };
   switch (verdict.kind) {
     case 'scheduled':
-      return mayCommit(group) ? { kind: 'bind', target, plan: planBinding(proxy, candidate) } : { kind: 'wait' };
+      return mayCommit(group) ? { kind: 'bind', target, plan: planBinding(state, candidate) } : { kind: 'wait' };
     case 'rejected':
       return deleteCandidate(candidate, { reason: verdict.reason, message: verdict.message });
     case 'gated':
@@ -186,7 +187,8 @@ function deleteCandidate({ target, chaperon }: Candidate, rejection: Rejection |
   return { kind: 'delete-candidate', target, uid: chaperon.uid, rejection, plan: planChaperonDeletion(chaperon) };
 }
 
-function planBinding({ namespace, name, uid, specDigests = '' }: ProxyPod, candidate: Candidate): Plan {
+function planBinding({ proxy, specDigests = proxy.specDigests ?? '' }: PlacementState, candidate: Candidate): Plan {
+  const { namespace, name, uid } = proxy;
   const { name: delegateName = '', failoverGraceSeconds } = candidate.chaperon ?? {};
   const fence = failoverGraceSeconds === undefined ? {} : { [FENCE_ANNOTATION]: String(failoverGraceSeconds) };
   return [

@@ -98,12 +98,19 @@ describe('a target that grows', () => {
       assert.ok(made.length > 0);
       const elsewhere = inNamespace((await world.targets[0].pods.caughtUp()).objects, NAMESPACE);
       assert.deepEqual(elsewhere.filter(({ metadata }) => metadata.name?.startsWith('grows-') === true), []);
+      // an image that changes before the bind is one that changed since the delegate was made
+      await world.source.client.patch(PODS, { namespace: NAMESPACE, name: 'grows' }, {
+        patchType: 'strategic', patch: { spec: { containers: [{ name: 'main', image: 'example/main:2' }] } },
+      });
       await makeNode();
       await world.source.pods.until('it runs', () => {
         const pod = proxy('grows');
         return pod !== undefined && isRunning(pod)
           && pod.spec.nodeName === virtualNodeName({ kind: 'ClusterTarget', name: 'target-2' });
       }, 90_000);
+      await world.targets[1].pods.until('it has the image that the pod got while it waited', (pods) =>
+        inNamespace(pods, NAMESPACE).some(({ metadata, spec }) =>
+          metadata.name?.startsWith('grows-') === true && spec.containers[0]?.image === 'example/main:2'), 60_000);
     });
 
     it('that no such node would hold stays where it is', async () => {

@@ -280,6 +280,14 @@ describe('planPlacement', () => {
     ]);
   });
 
+  it('says there what the candidate was made of, so that a change since then is sent', () => {
+    const { proxy, ...rest } = state([aCandidate('a', { delegate: [scheduled()] })]);
+    const step = planPlacement({ ...rest, proxy, specDigests: 'of the candidate' }, NOW);
+    const [command] = step.kind === 'bind' ? step.plan : [];
+    const { annotations } = command?.kind === 'bind' ? command.binding.metadata : {};
+    assert.equal(annotations?.[SPEC_AT_BIND_ANNOTATION], 'of the candidate');
+  });
+
   it('says there as well that its target stops the pod when it loses the source', () => {
     const step = planPlacement(
       state([aCandidate('a', { chaperon: [annotated({ [FENCE_ANNOTATION]: '30' })], delegate: [scheduled()] })]), NOW,
