@@ -60,7 +60,8 @@ export function planStatus(
   const believed = withTrustedConditions(withoutSourceGates(said, chaperon), proxy.gateTypes);
   const own = withOwnGenerations(copiedStatus(believed), proxy, delegate, chaperon);
   const status = withSourceConditions(statusOfContainers(own, containers), kept);
-  if (saysNothingYet(status) && kept.length === ownConditions.length) return undefined;
+  const isFirst = shownPhase(proxy, lastWrite) === 'Pending';
+  if (isFirst && saysNothingYet(status) && kept.length === ownConditions.length) return undefined;
   const digest = digestOf(status);
   if (isAwaited(proxy, digest, lastWrite)) return undefined;
   const merged = delegate
@@ -84,7 +85,10 @@ function statusPatch({ namespace, name }: ProxyPod, metadata: object, status: ob
   };
 }
 
-/** The bind has set PodScheduled already; before containers exist there is nothing to add. */
+/**
+ * The bind has set PodScheduled already; before containers exist there is nothing to add, unless the proxy shows a
+ * former delegate, in whose place the target has made this one.
+ */
 function saysNothingYet({ phase, containerStatuses, initContainerStatuses }: PodStatus): boolean {
   return phase === 'Pending' && containerStatuses === undefined && initContainerStatuses === undefined;
 }

@@ -76,6 +76,10 @@ describe('planFeedback', () => {
       [aBoundProxy(withStatus({ phase: 'Running' })), known([], [inPhase('Running'), scheduled()]), 'no-change'],
     'a delegate that has its node and nothing else adds nothing to the bind':
       [aBoundProxy(), known([], [scheduled()]), 'no-change'],
+    'not while the proxy shows a former one, which was lost and made again':
+      [aBoundProxy(inPhase('Running')), known([], [scheduled()]), 'copy-status: patch status'],
+    'nor while that has no node':
+      [aBoundProxy(inPhase('Running')), known([], [inPhase('Pending')]), 'copy-status: patch status'],
     'a delegate whose containers are made is shown before it runs':
       [aBoundProxy(), known([], [containers]), 'copy-status: patch status'],
     'an end is shown': [aBoundProxy(inPhase('Running')), known([], [inPhase('Failed')]), 'copy-status: patch status'],
