@@ -96,6 +96,7 @@ export function statusOfContainers(status: PodStatus, names: readonly string[]):
 export const TARGET_CONDITIONS: ReadonlySet<string> = new Set([
   'PodScheduled',
   'PodReadyToStartContainers', 'Initialized', 'ContainersReady', 'Ready', 'PodResizePending', 'PodResizeInProgress',
+  'AllContainersRestarting',
 ]);
 
 /** Conditions of a proxy pod from controllers of the source: readiness gates, DisruptionTarget. */

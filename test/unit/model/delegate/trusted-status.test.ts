@@ -10,6 +10,7 @@ const condition = (type: string) => ({ type, status: 'True' }) as const;
 describe('conditions of a delegate', () => {
   const cases: Record<string, readonly [believed: boolean, type: string, gates: readonly string[] | undefined]> = {
     'that kubelets write are believed': [true, 'Ready', undefined],
+    'that say that all containers are restarted are believed': [true, 'AllContainersRestarting', undefined],
     'that say that a pod is about to go are believed': [true, 'DisruptionTarget', undefined],
     'of a readiness gate that the proxy declares are believed': [true, 'example.com/lb', ['example.com/lb']],
     'of a gate that it does not declare are not': [false, 'example.com/lb', ['example.com/other']],
