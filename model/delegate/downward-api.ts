@@ -5,6 +5,7 @@ import type { Container, DownwardItem, PodSpec, StringMap, Volume } from '../../
 import {
   PARENT_NAME_ANNOTATION, PARENT_UID_LABEL, SOURCE_ANNOTATIONS_ANNOTATION, SOURCE_LABELS_ANNOTATION,
 } from '../../api/objects/keys.ts';
+import { LABELS_OF_NODES } from '../proxy/admission-record.ts';
 
 /** The pod as its containers shall see it. */
 export interface SourcePodFields {
@@ -84,14 +85,18 @@ class Redirection {
     return fieldPath === ref.fieldPath ? ref : { ...ref, fieldPath };
   }
 
-  /** Namespace and the keys of annotations are the same; node and addresses are those where the containers run. */
+  /**
+   * Namespace and the keys of annotations are the same; node, its zone and region, and addresses are those where the
+   * containers run.
+   */
   #path(path: string): string {
     if (path === 'metadata.name') return annotationPath(PARENT_NAME_ANNOTATION);
     if (path === 'metadata.uid') return `metadata.labels['${PARENT_UID_LABEL}']`;
     if (path === 'metadata.labels') return this.#labels() ?? path;
     if (path === 'metadata.annotations') return this.#annotations() ?? path;
     const [, key] = /^metadata\.labels\['(.*)'\]$/s.exec(path) ?? [];
-    return key === undefined ? path : `metadata.labels['${this.#pod.delegateKey(key)}']`;
+    if (key === undefined || (LABELS_OF_NODES.includes(key) && !Object.hasOwn(this.#pod.labels, key))) return path;
+    return `metadata.labels['${this.#pod.delegateKey(key)}']`;
   }
 
   #labels(): string | undefined {

@@ -44,7 +44,7 @@ const REPLACED_FIELDS = [
 /** Spec fields that belong to the proxy: those, its node, and debug containers. */
 const FIELDS_OF_THE_PROXY: ReadonlySet<string> = new Set([...REPLACED_FIELDS, 'nodeName', 'ephemeralContainers']);
 /** Labels that a pod gets from its node when it is bound (KEP-4742). */
-const LABELS_OF_NODES = ['topology.kubernetes.io/zone', 'topology.kubernetes.io/region'];
+export const LABELS_OF_NODES = ['topology.kubernetes.io/zone', 'topology.kubernetes.io/region'];
 /** Maximum length of a record in characters: the limit of all annotations of an object. */
 const MAX_LENGTH = 256 * 1024;
 /** Names of schedulers that only Isthmus gives to pods. */

@@ -70,6 +70,18 @@ describe('the environment of a container', () => {
     assert.equal(seenIn(toDelegatePod(kept))['APP'], 'web');
   });
 
+  it('shows zone and region of the node where it really runs, unless the user has set such a label', () => {
+    const zone = "metadata.labels['topology.kubernetes.io/zone']";
+    const region = "metadata.labels['topology.kubernetes.io/region']";
+    const spec = withSpec({ containers: [{ name: 'app', env: environment({ ZONE: zone, REGION: region }) }] });
+    const ofNode = labelled({ 'topology.kubernetes.io/zone': 'eu-1a', 'topology.kubernetes.io/region': 'eu-1' });
+    const seen = (...own: Change<Pod>[]) => delegatesOf(spec, ...own).map((delegate) => seenIn(ofNode(delegate)));
+    const ofNodes = { ZONE: 'eu-1a', REGION: 'eu-1' };
+    assert.deepEqual(seen(), [ofNodes, ofNodes]);
+    const mine = { ...ofNodes, ZONE: 'mine' };
+    assert.deepEqual(seen(labelled({ 'topology.kubernetes.io/zone': 'mine' })), [mine, mine]);
+  });
+
   it('keeps everything else, and is the same object where nothing refers to the pod', () => {
     const others =
       [{ name: 'A', value: '$(B)' }, { name: 'C', valueFrom: { configMapKeyRef: { name: 'c', key: 'k' } } }];
