@@ -240,7 +240,7 @@ class Feedback {
     try {
       const written = (await executeAndRead(source, plan.slice(0, 1), signal).catch((error: unknown) => {
         if (atLeast === undefined || !isRejection(error)) throw error;
-        logger.warn({ pod: proxy.key, error: messageOf(error) }, 'the last status of a pod was rejected');
+        logger.warn({ pod: proxy.key, error: messageOf(error) }, 'the status of a pod was rejected');
         return executeAndRead(source, atLeast, signal);
       })) as Pod | undefined;
       const { status = {}, metadata } = written ?? {};

@@ -9,7 +9,7 @@ import type { Plan } from '../../model/objects/plan.ts';
 import { isLater } from '../../model/objects/resource-version.ts';
 import { isTerminal } from '../../model/pod/pod.ts';
 import {
-  digestOf, copiedStatus, statusOfContainers, toStatusPatch, withSourceConditions,
+  digestOf, copiedStatus, statusOfContainers, toStatusPatch, withoutDevices, withSourceConditions,
 } from '../../model/pod/pod-status.ts';
 import { toAnnotationPatch } from '../../model/proxy/mergeable-annotations.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
@@ -45,8 +45,8 @@ export interface StatusWrite {
   /** Of the status. */
   readonly digest: string;
   /**
-   * For the end of a terminating proxy: written instead when the source's API server rejects the status, so that
-   * nothing keeps the proxy pod indefinitely.
+   * Written instead when the source's API server rejects the status. Of the end of a terminating proxy the phase alone,
+   * so that nothing keeps the proxy pod indefinitely.
    */
   readonly atLeast?: Plan;
 }
@@ -70,12 +70,16 @@ export function planStatus(
   // Conditions are written as a list, and an annotation may be new: concurrent changes of the source must not be lost,
   // nor may a late write revert a terminal status.
   const metadata = { resourceVersion, ...(merged && { annotations: merged }) };
-  return { digest, plan: [statusPatch(proxy, metadata, toStatusPatch(status))], ...phaseAlone(proxy, status) };
+  return { digest, plan: [statusPatch(proxy, metadata, toStatusPatch(status))], ...atLeastOf(proxy, status, metadata) };
 }
 
-function phaseAlone(proxy: ProxyPod, { phase, reason, message }: PodStatus): Pick<StatusWrite, 'atLeast'> {
-  if (!proxy.terminating || !isTerminal(phase)) return {};
-  return { atLeast: [statusPatch(proxy, { resourceVersion: proxy.resourceVersion }, { phase, reason, message })] };
+function atLeastOf(proxy: ProxyPod, status: PodStatus, metadata: object): Pick<StatusWrite, 'atLeast'> {
+  const { phase, reason, message } = status;
+  if (proxy.terminating && isTerminal(phase)) {
+    return { atLeast: [statusPatch(proxy, { resourceVersion: proxy.resourceVersion }, { phase, reason, message })] };
+  }
+  const rest = withoutDevices(status);
+  return rest === undefined ? {} : { atLeast: [statusPatch(proxy, metadata, toStatusPatch(rest))] };
 }
 
 function statusPatch({ namespace, name }: ProxyPod, metadata: object, status: object): Plan[number] {

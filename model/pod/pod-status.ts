@@ -1,6 +1,6 @@
 // The part of a pod's status that a source accepts from a target. It is untrusted data: known fields only.
 import { hash } from 'node:crypto';
-import type { Condition, PodStatus } from '../../api/objects/core.ts';
+import type { Condition, ContainerStatus, PodStatus } from '../../api/objects/core.ts';
 import { canonicalJson } from '../objects/canonical-json.ts';
 
 const MIRRORED_FIELDS = [
@@ -77,6 +77,8 @@ function cappedFields(fields: object, room: { left: number }, depth: number): ob
   return kept ?? fields;
 }
 
+const DEVICES = 'allocatedResourcesStatus';
+type Devices = ContainerStatus & { readonly [DEVICES]?: unknown };
 const STATUS_LISTS = ['containerStatuses', 'initContainerStatuses', 'ephemeralContainerStatuses'] as const;
 
 /** The status without containers that the pod does not have: the target's own admission added them to the delegate. */
@@ -87,6 +89,17 @@ export function statusOfContainers(status: PodStatus, names: readonly string[]):
     return entries === undefined ? [] : [[list, entries.filter(({ name }) => known.has(name))]];
   });
   return { ...status, ...Object.fromEntries(lists) };
+}
+
+/**
+ * The status without the health of devices: an API server rejects it where a container's own resources do not name the
+ * device, because a policy or the target's admission has changed them. Undefined where there is none.
+ */
+export function withoutDevices(status: PodStatus): PodStatus | undefined {
+  const lists = STATUS_LISTS.filter((list) => status[list]?.some((one) => Object.hasOwn(one, DEVICES)) === true);
+  if (lists.length === 0) return undefined;
+  const rest = lists.map((list) => [list, status[list]?.map(({ [DEVICES]: _devices, ...one }: Devices) => one)]);
+  return { ...status, ...Object.fromEntries(rest) };
 }
 
 /**

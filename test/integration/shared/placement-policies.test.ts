@@ -314,6 +314,30 @@ describe('placement', () => {
       );
       assert.deepEqual(delegates.map((pod) => pod?.metadata.labels?.['site']), [undefined, 'cloud']);
     });
+
+    it('do not keep the status away, where a kubelet reports on devices that only the delegate requests', async () => {
+      await applyClusterPolicy({
+        overrides: [{
+          targets: {}, patch: [{ op: 'add', path: '/spec/containers/0/resources/requests/memory', value: '1Mi' }],
+        }],
+      });
+      await create(aPod('devices'));
+      const target = world.targets[Number(targetOf(await runs('devices'))?.slice('target-'.length)) - 1]!;
+      const [delegate] = await target.client.list(PODS, { namespace: NAMESPACE });
+      const [container] = delegate?.status?.containerStatuses ?? [];
+      const devices = [{ name: 'memory', resources: [{ resourceID: 'bank-0', health: 'Unhealthy' }] }];
+      const at = { namespace: NAMESPACE, name: delegate?.metadata.name ?? '', subresource: 'status' } as const;
+      await target.client.patch(PODS, at, {
+        patchType: 'merge', patch: {
+          status: { containerStatuses: [{ ...container, restartCount: 7, allocatedResourcesStatus: devices }] },
+        },
+      });
+      await world.source.pods.until('the restarts are shown', (all) => (
+        podNamed('devices', all)?.status?.containerStatuses?.some((one) => Object.entries(one).some(
+          ([field, value]) => field === 'restartCount' && value === 7,
+        )) === true
+      ), 60_000);
+    });
   });
 
   describe('virtual nodes', () => {

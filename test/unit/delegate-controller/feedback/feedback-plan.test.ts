@@ -239,6 +239,16 @@ describe('planFeedback', () => {
     assert.deepEqual([status?.phase, status?.reason, status?.startTime], ['Failed', 'Evicted', undefined]);
   });
 
+  it('has the status without devices ready for an API server that rejects them, where there are any', () => {
+    const containerStatuses = [{ name: 'app', restartCount: 7, allocatedResourcesStatus: [{ name: 'a.io/gpu' }] }];
+    const step =
+      planFeedback(aBoundProxy(), known([], [withStatus({ phase: 'Running', containerStatuses })]));
+    const { status } = afterStatusPatches(aProxy(), step.kind === 'copy-status' ? step.atLeast ?? [] : []);
+    assert.deepEqual([status?.phase, status?.containerStatuses], ['Running', [{ name: 'app', restartCount: 7 }]]);
+    const [shown] = step.kind === 'copy-status' ? step.plan : [];
+    assert.ok(JSON.stringify(shown).includes('a.io/gpu'));
+  });
+
   it('takes this very chaperon back, and its delegate first', () => {
     assert.deepEqual(planChaperonDeletion(aChaperonRecord()), [
       {
