@@ -152,19 +152,27 @@ function restrictedProblems(spec: Fields, containers: readonly Named[]): readonl
       (key) => key !== 'name' && isOn(volume[key]) && !RESTRICTED_VOLUMES.has(key),
     ).map((key) => `volume ${String(volume['name'])} is a ${key}`),
   );
-  return [...volumes, ...(pod['runAsUser'] === 0 ? ['pod runs as user 0'] : []), ...containers.flatMap(
-    (container) => restrictedContainerProblems(container, pod),
-  )];
+  const isWindows = recordOf(spec['os'])['name'] === 'windows';
+  return [...volumes, ...(pod['runAsUser'] === 0 ? ['pod runs as user 0'] : []), ...containers.flatMap((container) => [
+    ...userProblems(container, pod), ...(isWindows ? [] : linuxProblems(container, pod)),
+  ])];
 }
 
-function restrictedContainerProblems({ name, container }: Named, pod: Fields): readonly string[] {
+function userProblems({ name, container }: Named, pod: Fields): readonly string[] {
+  const context = recordOf(container['securityContext']);
+  return [
+    ...((context['runAsNonRoot'] ?? pod['runAsNonRoot']) === true ? [] : [`${name} does not set runAsNonRoot: true`]),
+    ...(context['runAsUser'] === 0 ? [`${name} runs as user 0`] : []),
+  ];
+}
+
+/** API servers refuse these fields on a pod for Windows, and no kubelet of Linux starts such a pod. */
+function linuxProblems({ name, container }: Named, pod: Fields): readonly string[] {
   const context = recordOf(container['securityContext']);
   const { drop, add } = recordOf(context['capabilities']);
   const seccomp = recordOf(context['seccompProfile'])['type'] ?? recordOf(pod['seccompProfile'])['type'];
   return [
     ...(context['allowPrivilegeEscalation'] === false ? [] : [`${name} does not set allowPrivilegeEscalation: false`]),
-    ...((context['runAsNonRoot'] ?? pod['runAsNonRoot']) === true ? [] : [`${name} does not set runAsNonRoot: true`]),
-    ...(context['runAsUser'] === 0 ? [`${name} runs as user 0`] : []),
     ...(seccomp === 'RuntimeDefault' || seccomp === 'Localhost' ? [] : [`${name} sets no seccompProfile`]),
     ...(Array.isArray(drop) && drop.includes('ALL') ? [] : [`${name} does not drop ALL capabilities`]),
     ...(

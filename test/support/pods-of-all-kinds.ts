@@ -57,6 +57,12 @@ const CHANGES: Readonly<Record<string, Change>> = {
       securityContext: { ...first?.securityContext, privileged: true, allowPrivilegeEscalation: true },
     }],
   }),
+  'Windows': () => ({
+    os: { name: 'windows' }, securityContext: { runAsNonRoot: true }, containers: [{ name: 'c', image: 'i' }],
+  }),
+  'Windows as root': () => ({
+    os: { name: 'windows' }, securityContext: {}, containers: [{ name: 'c', image: 'i' }],
+  }),
   'a second plain container': ({ containers }) => ({ containers: [...containers, { name: 'plain', image: 'i' }] }),
 };
 

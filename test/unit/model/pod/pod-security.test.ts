@@ -45,6 +45,13 @@ describe('a level of the Pod Security Standards', () => {
     }
   });
 
+  it('asks Windows for nothing that an API server refuses there', () => {
+    const spec = { os: { name: 'windows' }, securityContext: { runAsNonRoot: true }, containers: [{ name: 'c' }] };
+    assert.deepEqual(problems(spec, 'restricted'), []);
+    assert.match(problems({ ...spec, securityContext: {} }, 'restricted').join(), /does not set runAsNonRoot/);
+    assert.match(problems({ ...spec, os: { name: 'linux' } }, 'restricted').join(), /does not drop ALL capabilities/);
+  });
+
   it('has an answer for specs of any shape', () => {
     fc.assert(fc.property(
       fc.object({
