@@ -275,6 +275,13 @@ const WORKLOADS: Readonly<Record<string, () => Promise<void>>> = {
       world.source.client.transport.call({ method: 'PATCH', path, body, contentType }),
       /ephemeral containers are not carried/,
     );
+    // what kubectl makes of --copy-to NAME --keep-annotations --keep-labels
+    const { metadata: { labels, annotations }, spec: { nodeName: _nodeName, ...spec } } = proxies('debugged')[0]!;
+    const containers = [...spec.containers, { name: 'debug', image: 'example/debug:1' }];
+    await create(PODS, 'copy', {
+      metadata: { labels: { ...labels, app: 'copy' }, annotations }, spec: { ...spec, containers },
+    });
+    await run('copy');
   },
   'in-place resize of an elected pod': async () => {
     const resources = { requests: { cpu: '100m' } };

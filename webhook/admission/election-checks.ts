@@ -8,7 +8,7 @@ import { compileLabelPattern } from '../../model/objects/label-pattern.ts';
 import { USER_POD_ANNOTATIONS } from '../../model/pod/pod-annotations.ts';
 import { readPodGroup } from '../../model/pod/pod-group.ts';
 import { controllerOf } from '../../model/pod/pod.ts';
-import { RESERVED_SCHEDULERS } from '../../model/proxy/admission-record.ts';
+import { hasAdmissionRecord, RESERVED_SCHEDULERS } from '../../model/proxy/admission-record.ts';
 import { deny, type Denial } from '../review/admission-answer.ts';
 
 type Check = (pod: Pod) => Denial | undefined;
@@ -65,9 +65,23 @@ function isAlreadyDelegate({ metadata }: Pod): Denial | undefined {
   );
 }
 
+/**
+ * A copy of a proxy pod, from a backup say, without what Isthmus wrote at the bind and later: it is not about the copy.
+ * The same pod where there is nothing of it.
+ */
+export function withoutBind(pod: Pod): Pod {
+  const { annotations = {} } = pod.metadata;
+  if (!hasAdmissionRecord(pod.metadata) || !Object.keys(annotations).some(isReserved)) return pod;
+  const kept = Object.entries(annotations).filter(([key]) => !isReserved(key));
+  return { ...pod, metadata: { ...pod.metadata, annotations: Object.fromEntries(kept) } };
+}
+
+function isReserved(annotation: string): boolean {
+  return isOurs(annotation) && !ADMITTED_ANNOTATIONS.has(annotation);
+}
+
 function hasReservedKeys({ metadata }: Pod): Denial | undefined {
-  const annotation = Object.keys(metadata.annotations ?? {})
-    .find((key) => isOurs(key) && !ADMITTED_ANNOTATIONS.has(key));
+  const annotation = Object.keys(metadata.annotations ?? {}).find(isReserved);
   if (annotation !== undefined) {
     return deny(
       'ReservedKey',

@@ -4,8 +4,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Pod, PodSpec } from '../../../../api/objects/core.ts';
 import {
-  ADMISSION_RECORD_ANNOTATION, DELEGATE_FINALIZER, ELECT_ANNOTATION, HAS_FINALIZER_LABEL, PROVIDER_KEY, PROVIDER_VALUE,
-  PROXY_CONSTRAINTS_ANNOTATION, PROXY_SCHEDULER, SCORE_WEIGHTS_ANNOTATION, SOURCE_MANIFEST_ANNOTATION,
+  ADMISSION_RECORD_ANNOTATION, ADOPTED_DELEGATE_ANNOTATION, DELEGATE_FINALIZER, DELEGATE_NAME_ANNOTATION,
+  ELECT_ANNOTATION, HAS_FINALIZER_LABEL, PROVIDER_KEY, PROVIDER_VALUE, PROXY_CONSTRAINTS_ANNOTATION, PROXY_SCHEDULER,
+  SCORE_WEIGHTS_ANNOTATION, SOURCE_MANIFEST_ANNOTATION, SPEC_AT_BIND_ANNOTATION, TARGET_ANNOTATION,
   USE_SPEC_CONSTRAINTS_ANNOTATION,
 } from '../../../../api/objects/keys.ts';
 import { restoreSourcePod } from '../../../../model/proxy/admission-record.ts';
@@ -163,6 +164,26 @@ describe('a pod that nobody has validated', () => {
       assert.deepEqual(review(proxy).patch, []);
     });
   }
+});
+
+describe('a copy of a proxy pod that was bound, as backups and kubectl debug --keep-annotations make it', () => {
+  const spec = withSpec({ nodeSelector: { disk: 'ssd' } });
+  const first = proxyOf(anElected(spec, withSpec({ terminationGracePeriodSeconds: 60 })));
+  const bind = {
+    [TARGET_ANNOTATION]: 'ClusterTarget/c1', [DELEGATE_NAME_ANNOTATION]: 'web-1', [SPEC_AT_BIND_ANNOTATION]: '{}',
+    [ADOPTED_DELEGATE_ANNOTATION]: 'other',
+  };
+  const copy = annotated({ ...first.metadata.annotations, ...bind })(first);
+  it('is elected like the first, and has nothing of its bind', () => {
+    const proxy = proxyOf(frozen(copy));
+    assert.deepEqual(Object.keys(bind).filter((key) => Object.hasOwn(proxy.metadata.annotations ?? {}, key)), []);
+    assert.deepEqual(sourceOf(proxy).spec, sourceOf(first).spec);
+    assert.equal(sourceOf(proxy).spec.terminationGracePeriodSeconds, 60);
+  });
+  it('is denied with a reserved label all the same', () => {
+    const admission = admitPod(labelled({ 'multicluster.admiralty.io/team': 'a' })(copy));
+    assert.equal(admission.kind === 'deny' && admission.reason, 'ReservedKey');
+  });
 });
 
 describe('a record that somebody else wrote', () => {
