@@ -24,10 +24,10 @@ export interface ReadinessTimeouts {
 }
 
 const POLLING: ReadinessTimeouts =
-  { firstStatus: { forMs: 5_000, everyMs: 200 }, ready: { forMs: 15_000, everyMs: 200 } };
+  { firstStatus: { forMs: 10_000, everyMs: 200 }, ready: { forMs: 15_000, everyMs: 200 } };
 
 /**
- * Waits at most 20 s until the target is Ready, at most 5 s when nothing runs. Throws what {@link ClusterClient.get}
+ * Waits at most 25 s until the target is Ready, at most 10 s for a first status: Isthmus may be starting. Throws what {@link ClusterClient.get}
  * throws.
  */
 export async function untilTargetReady(

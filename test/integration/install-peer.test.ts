@@ -347,7 +347,7 @@ describe('isthmus peer', () => {
     );
     assert.equal(code, 0, stderr);
     assert.match(stdout, /token of the source is valid until \d{4}-/);
-    assert.match(stdout, /ClusterTarget eu-west is peered\. Nothing runs in the source yet/);
+    assert.match(stdout, /ClusterTarget eu-west is peered, but nothing in the source has looked at it so far/);
   });
 
   it('asks for a token of a day and gets it', async () => {

@@ -6,7 +6,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ClusterTarget } from '../../api/kinds/cluster-target.ts';
 import type { Condition, Lease, Node, Pod } from '../../api/objects/core.ts';
 import { CLUSTER_TARGET_NAME_LABEL, ELECT_ANNOTATION } from '../../api/objects/keys.ts';
-import { CLUSTER_TARGETS, DEPLOYMENTS, LEASES, NODES, PODS } from '../../api/resource-types.ts';
+import { CLUSTER_TARGETS, DEPLOYMENTS, LEASES, NODES, POD_CHAPERONS, PODS, SOURCE_LEASES } from '../../api/resource-types.ts';
+import { isCandidateLease, isUnconfirmed } from '../../model/delegate/confirmation.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import { inNamespace, isRunning, makeNamespace, startWorld, type IsthmusWorld } from '../support/isthmus-world.ts';
 
@@ -70,6 +71,21 @@ async function untilConditions(world: IsthmusWorld, place: Place, status: 'True'
   }
 }
 
+/**
+ * Waits until the source has confirmed all delegates: of those that it could not confirm in time, the target stops what
+ * may have gone elsewhere.
+ */
+async function untilConfirmed({ client }: IsthmusWorld['targets'][number]): Promise<void> {
+  for (;;) {
+    const [chaperons, leases] = await Promise.all(
+      [client.list(POD_CHAPERONS, { namespace: 'kept' }), client.list(SOURCE_LEASES, { namespace: 'kept' })],
+    );
+    const lease = leases.find(({ metadata }) => isCandidateLease(metadata));
+    if (chaperons.length === 4 && !chaperons.some(({ metadata }) => isUnconfirmed(metadata, lease))) return;
+    await delay(250);
+  }
+}
+
 const world = await startWorld({ nodes: 1 });
 try {
   await makeNamespace(world, 'kept');
@@ -94,6 +110,7 @@ try {
   const away = world.targets.find(({ cluster }) => cluster.name === target);
   assert.ok(away !== undefined);
 
+  await untilConfirmed(away);
   tell(`${new Date().toISOString()} ${target} stops answering for ${MINUTES} minutes`);
   await away.cluster.stopComponent('kube-apiserver', 'SIGSTOP');
   const end = performance.now() + MINUTES * 60_000;

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { KubernetesObject } from '../../api/objects/core.ts';
+import { CILIUM_AFFINITY_ANNOTATION } from '../../api/objects/keys.ts';
 import { CLUSTERSET_ENDPOINTS, SERVICES } from '../../api/resource-types.ts';
 import {
   ENDPOINT_SLICES, SERVICE_IMPORTS, SERVICE_NAME_LABEL, type EndpointSlice,
@@ -97,6 +98,12 @@ const resolverOf = ({ network }: PlaneWorldCluster): string => network.worker.po
 const podOf = (cluster: PlaneWorldCluster, suffix = 'worker-pod0') =>
   [...cluster.pods].find(([name]) => name.endsWith(suffix))?.[1] ?? assert.fail();
 
+/** Which endpoints are behind the import in a cluster; the local ones when null. */
+const prefer = ({ member }: PlaneWorldCluster, affinity: 'none' | null) => member.client.patch(
+  SERVICES, { namespace: NAMESPACE, name: NAME },
+  { patchType: 'merge', patch: { metadata: { annotations: { [CILIUM_AFFINITY_ANNOTATION]: affinity } } } },
+);
+
 /** Which pod answers to curl in a pod of a cluster. */
 async function curl(cluster: PlaneWorldCluster, url = URL_OF_ALL): Promise<string> {
   await world.syncServices(cluster);
@@ -137,14 +144,19 @@ describe('a Service of another cluster, asked for with curl by its name from a p
     assert.deepEqual([...seen].toSorted(), [...us.pods.keys()].toSorted());
   });
 
-  it('is answered here first when this cluster exports it too, and by both under its address for all', async () => {
+  it('is answered here first when this cluster exports it too, and by both without a preference', async () => {
     await doExport(eu);
     await untilEqual('the import', () => ready(eu), ['eu', 'us']);
     await untilEqual('answers', () => clustersThatAnswer(eu), ['eu']);
     await untilEqual('answers there', () => clustersThatAnswer(us), ['us']);
     const [ip = ''] = (await eu.member.client.get(SERVICE_IMPORTS, { namespace: NAMESPACE, name: NAME })).spec?.ips
       ?? [];
-    assert.deepEqual(await clustersThatAnswer(eu, `http://${ip}:8080/health`, 40), ['eu', 'us']);
+    const ofAll = `http://${ip}:8080/health`;
+    assert.deepEqual(await clustersThatAnswer(eu, ofAll, 8), ['eu']);
+    await prefer(eu, 'none');
+    await untilEqual('answers without a preference', () => clustersThatAnswer(eu, ofAll, 40), ['eu', 'us']);
+    await prefer(eu, null);
+    await untilEqual('answers here again', () => clustersThatAnswer(eu, ofAll, 8), ['eu']);
     assert.deepEqual(await clustersThatAnswer(eu, URL_OF_ALL.replace('//', '//us.'), 4), ['us']);
   });
 
@@ -174,6 +186,9 @@ describe('a Service of another cluster, asked for with curl by its name from a p
 });
 
 describe('under a stream and 100 requests a second', () => {
+  before(() => prefer(eu, 'none'));
+  after(() => prefer(eu, null));
+
   const begin = async () => {
     const client = podOf(eu);
     const server = (await us.member.client.list(ENDPOINT_SLICES, { namespace: NAMESPACE }))[0];

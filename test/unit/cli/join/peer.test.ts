@@ -77,6 +77,6 @@ describe('outcome', () => {
   });
 
   it('says what to start when nothing runs', () => {
-    assert.match(outcome(whole, { kind: 'not-running' }), /Nothing runs in the source yet .* "isthmus run"/);
+    assert.match(outcome(whole, { kind: 'not-running' }), /nothing in the source has looked at it so far.* "isthmus run"/);
   });
 });

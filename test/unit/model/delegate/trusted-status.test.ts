@@ -34,6 +34,8 @@ describe('addresses of a delegate', () => {
     "that are a Service's of the source are not": [['10.96.0.1'], []],
     'are shown where one of two is not the source’s': [['10.244.3.7', 'fd00:2::7'], ['fd00:2::7']],
     'that no pod has are not': [['127.0.0.1'], []],
+    'to which the pod plane maps a range are shown': [['242.1.2.10'], ['242.1.2.10']],
+    'of all nodes are not': [['255.255.255.255'], []],
     "that are a Service's of the source in the form of IPv6 are not": [['::ffff:10.96.0.1', '64:ff9b::a60:1'], []],
     'of a metadata service are not': [['169.254.169.254'], []],
     'that are none are not': [['web.example.com'], []],
