@@ -10,7 +10,7 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
 import { requestToken } from '../../kubernetes/client/service-account-token.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
-import { planRenewal, type Renewal } from './credential-renewal.ts';
+import { INTERVAL_MS, planRenewal, type Renewal } from './credential-renewal.ts';
 import { withToken } from './target-access.ts';
 
 /** Dependencies of the controller. */
@@ -56,7 +56,8 @@ async function renew(options: CredentialOptions, targetKey: string, signal: Abor
     return { kind: 'requeue-after', ms: LOOK_AGAIN_MS };
   }
   await write({ ...options, secretRef, secret, renewal, targetKey }, signal);
-  return { kind: 'requeue-after', ms: 0 }; // when the new one is due
+  // no sooner: by a clock that is ahead of the target's, the new one may be due as well
+  return { kind: 'requeue-after', ms: INTERVAL_MS };
 }
 
 interface DueRenewal extends CredentialOptions {

@@ -26,7 +26,7 @@ const RENEW_AT = 2 / 3;
  * Longest time between two checks in ms: somebody may have written a token of a shorter lifetime. Of the shortest one,
  * 600 s, a third is left when it is due.
  */
-const INTERVAL_MS = 120_000;
+export const INTERVAL_MS = 120_000;
 
 /** What to do about the kubeconfig under `key` of a Secret; `now` is in ms since the epoch. */
 export function planRenewal(secret: Secret, key: string, now: number): Renewal {

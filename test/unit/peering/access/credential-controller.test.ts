@@ -152,6 +152,22 @@ describe('the token of a target', () => {
     assert.equal(storedToken(source, 'isthmus-system'), 'token of isthmus-system/eu-0123abcd');
   });
 
+  it('that is due as soon as it is issued, by a clock ahead of the target, is not renewed again at once', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const ahead = token(-400, 600);
+    let issued = 0;
+    const { source, token: next } = await looked(t, {}, (_source, target) => {
+      target.client.post = <T>() => {
+        issued += 1;
+        return Promise.resolve({ status: { token: ahead, expirationTimestamp: '' } } as T);
+      };
+    });
+    const settled = untilQuiet([source]);
+    t.mock.timers.tick(1_000);
+    await settled;
+    assert.deepEqual([next, issued], [ahead, 1]);
+  });
+
   it('is not written over a Secret that was changed meanwhile', async (t) => {
     const { source } = await looked(t, {}, (inSource, target) => {
       target.before = () => {
