@@ -2,7 +2,7 @@
 // follows aliases, so what it gets is limited first.
 import { LineCounter, parseAllDocuments, visit, type Document } from 'yaml';
 import { isRecord } from '../../model/objects/json-values.ts';
-import { AS_KUBECTL_READS, exceedsYamlLimits, type YamlLimits } from '../../model/objects/yaml-limits.ts';
+import { AS_KUBECTL_READS, asDocuments, exceedsYamlLimits, type YamlLimits } from '../../model/objects/yaml-limits.ts';
 import type { Fields, Manifest } from '../translation/manifest.ts';
 
 /** Objects, or what is wrong with the file, as the end of a sentence that starts with its name. */
@@ -12,12 +12,13 @@ export type ReadObjects = { readonly kind: 'objects'; readonly objects: readonly
 /** About two thousand manifests in one file. */
 const LIMITS: YamlLimits = { depth: 64, lexemes: 500_000 };
 /** How often an alias may be used, so that a short text does not become a long one. */
-const MAX_ALIASES = 10;
+const MAX_ALIASES = 100;
 /** Keys are compared below, in linear time. */
 const PARSE_OPTIONS = { ...AS_KUBECTL_READS, logLevel: 'error', uniqueKeys: false } as const;
 
 /** Reads a stream of YAML documents, Lists with their items. */
-export function readObjects(text: string): ReadObjects {
+export function readObjects(given: string): ReadObjects {
+  const text = asDocuments(given);
   if (exceedsYamlLimits(text, LIMITS)) return invalid('is too large or too deeply nested');
   const objects: Manifest[] = [];
   const lineCounter = new LineCounter();

@@ -3,7 +3,7 @@ import { parseAllDocuments, type Document } from 'yaml';
 import type { KubernetesObject, ObjectMeta, Pod, PodSpec } from '../../api/objects/core.ts';
 import { AppError } from '../../process/errors.ts';
 import { isRecord } from '../../model/objects/json-values.ts';
-import { AS_KUBECTL_READS } from '../../model/objects/yaml-limits.ts';
+import { AS_KUBECTL_READS, asDocuments } from '../../model/objects/yaml-limits.ts';
 import { isElected } from '../../model/pod/pod.ts';
 import type { ManifestFile } from './manifest-files.ts';
 
@@ -63,7 +63,7 @@ export function plannedPods(
 }
 
 function readObjects(text: string, path: string): Workload[] {
-  const documents = parseAllDocuments(text, { ...AS_KUBECTL_READS, logLevel: 'error' });
+  const documents = parseAllDocuments(asDocuments(text), { ...AS_KUBECTL_READS, logLevel: 'error' });
   return documents.flatMap((document) => {
     const [error] = document.errors;
     if (error !== undefined) {

@@ -29,6 +29,11 @@ const INTEGER: ScalarTag = {
   tag: 'tag:yaml.org,2002:int', default: true, resolve: toInteger,
   test: /^[-+]?(?:0b_*[01][01_]*|0x_*[\da-f][\da-f_]*|0o?_*[0-7][0-7_]*|(?=\d+_)\d[\d_]*)$/i,
 };
+/** Floats with underscores between digits. */
+const FLOAT: ScalarTag = {
+  tag: 'tag:yaml.org,2002:float', default: true, resolve: (text) => Number(text.replaceAll('_', '')),
+  test: /^(?=\S*_)[-+]?\d[\d_]*(?:\.[\d_]*)?(?:e[-+]?\d[\d_]*)?$/i,
+};
 const TRUE: ScalarTag =
   { tag: 'tag:yaml.org,2002:bool', default: true, test: /^(?:y|Y|yes|Yes|YES|on|On|ON)$/, resolve: () => true };
 const FALSE: ScalarTag =
@@ -47,9 +52,18 @@ function toInteger(text: string): number {
  * parser follows YAML 1.2, to which they are 400 and texts.
  */
 export const AS_KUBECTL_READS: SchemaOptions = {
-  merge: true, customTags: (tags: Tags): Tags => [INTEGER, TRUE, FALSE, ...tags],
+  merge: true, customTags: (tags: Tags): Tags => [INTEGER, FLOAT, TRUE, FALSE, ...tags],
 };
 
 /** Options for writing what kubectl, or anything else in Go, is to read: texts such as `yes` and `1_000` are quoted. */
 export const FOR_KUBECTL: CreateNodeOptions & SchemaOptions & ToStringOptions =
   { lineWidth: 0, aliasDuplicateObjects: false, compat: 'yaml-1.1' };
+
+/**
+ * A text as a stream of YAML documents, line by line, where kubectl reads more than the parser does: a byte order mark
+ * at the beginning of a later document, and JSON objects one after the other.
+ */
+export function asDocuments(text: string): string {
+  const unmarked = text.replaceAll(/(?<=^---[^\n]*\n)\uFEFF/gm, '');
+  return /^\uFEFF?\s*\{/.test(unmarked) ? unmarked.replaceAll(/\}\s*\n(?=\{)/g, '$&--- ') : unmarked;
+}

@@ -45,6 +45,16 @@ describe('reading manifests', () => {
     const [merged] = objectsIn('apiVersion: v1\nkind: Pod\nmetadata:\n  <<: {name: a}\n  namespace: b\n');
     assert.deepEqual([merged?.name, merged?.namespace], ['a', 'b']);
   });
+  it('takes a byte order mark in a later document, and JSON objects one after the other', () => {
+    assert.equal(objectsIn(`${OBJECT}---\r\n\uFEFF${OBJECT}`).length, 2);
+    const object = JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: '} {' } }, undefined, 2);
+    const places = objectsIn(`${object}\n${object}\n`).map(({ name, line }) => [name, line]);
+    assert.deepEqual(places, [['} {', 1], ['} {', 8]]);
+  });
+  it('takes an anchor that is used often', () => {
+    const names = Array.from({ length: 20 }, (_value, index) => `k${index}: *n`).join(', ');
+    assert.equal(objectsIn(`apiVersion: v1\nkind: ConfigMap\nmetadata: {name: &n a, labels: {${names}}}\n`).length, 1);
+  });
   it('takes a manifest of many objects', () => {
     assert.equal(objectsIn(`${OBJECT}---\n`.repeat(500)).length, 500);
   });

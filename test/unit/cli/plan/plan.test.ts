@@ -94,6 +94,16 @@ describe('plannedPods', () => {
     const [pod] = plannedPods(`kind: Pod\nmetadata: {name: one, ${ELECTED}}\nspec: {${containers}}`, 'default').pods;
     assert.deepEqual(pod?.spec.containers.at(-1), { name: 'c13', image: 'i', resources: { requests: { cpu: 1 } } });
   });
+  it('reads JSON objects one after the other, and a byte order mark in a later document', () => {
+    const pod = JSON.stringify({
+      kind: 'Pod',
+      metadata: { name: 'one', annotations: { [ELECT_ANNOTATION]: '' } },
+      spec: { containers: [{ name: 'c', image: 'i' }] },
+    }, undefined, 2);
+    for (const text of [`${pod}\n${pod}`, `${pod}\n---\n\uFEFF${pod}`]) {
+      assert.equal(plannedPods(text, 'default').pods.length, 2);
+    }
+  });
   it('refuses what is no YAML', () => assert.throws(() => plannedPods('a: [', 'default'), /not valid YAML/));
   const wrong: Record<string, readonly [text: string, pattern: RegExp]> = {
     'a text': ['hello world', /app\.yaml is not a manifest: it holds "hello world"/],
