@@ -70,11 +70,17 @@ function readObjects(text: string, path: string): Workload[] {
       throw new AppError('BadInput', `${path} is not valid YAML: ${error.message.split('\n')[0] ?? ''}`);
     }
     const value = valueOf(document, path);
-    if (value === null) return [];
-    const object = requireObject(value, path) as Workload & { readonly items?: unknown };
-    if (object.kind !== 'List') return [object];
-    return (Array.isArray(object.items) ? object.items : []).map((item: unknown) => requireObject(item, path));
+    return value === null ? [] : objectsOf(value, path);
   });
+}
+
+/** An object, or those of a list of any kind: those of a typed one, as API servers print it, have none of their own. */
+function objectsOf(value: unknown, path: string): Workload[] {
+  const object = requireObject(value, path) as Workload & { readonly items?: unknown };
+  const { apiVersion, kind = '', items } = object;
+  if (!Array.isArray(items)) return kind === 'List' ? [] : [object];
+  const typed = { apiVersion, kind: kind.replace(/List$/, '') };
+  return items.flatMap((item: unknown) => objectsOf(isRecord(item) ? { ...typed, ...item } : item, path));
 }
 
 /** Throws AppError `BadInput` for aliases that would make a long text of a short one. */

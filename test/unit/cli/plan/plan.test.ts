@@ -94,6 +94,11 @@ describe('plannedPods', () => {
     const [pod] = plannedPods(`kind: Pod\nmetadata: {name: one, ${ELECTED}}\nspec: {${containers}}`, 'default').pods;
     assert.deepEqual(pod?.spec.containers.at(-1), { name: 'c13', image: 'i', resources: { requests: { cpu: 1 } } });
   });
+  it('reads the items of a list of any kind', () => {
+    const items = `[{metadata: {name: one, ${ELECTED}}, spec: {${CONTAINERS('1')}}}]`;
+    const list = `kind: List\nitems:\n- {kind: PodList, metadata: {}, items: ${items}}\n`;
+    assert.deepEqual(plannedPods(list, 'default').pods.map(({ metadata }) => metadata.name), ['one']);
+  });
   it('reads JSON objects one after the other, and a byte order mark in a later document', () => {
     const pod = JSON.stringify({
       kind: 'Pod',
