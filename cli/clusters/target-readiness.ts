@@ -27,8 +27,8 @@ const POLLING: ReadinessTimeouts =
   { firstStatus: { forMs: 10_000, everyMs: 200 }, ready: { forMs: 15_000, everyMs: 200 } };
 
 /**
- * Waits at most 25 s until the target is Ready, at most 10 s for a first status: Isthmus may be starting. Throws what {@link ClusterClient.get}
- * throws.
+ * Waits at most 25 s until the target is Ready, at most 10 s for a first status: Isthmus may be starting. Throws what
+ * {@link ClusterClient.get} throws.
  */
 export async function untilTargetReady(
   source: ClusterClient, peering: Peering, signal: AbortSignal, polling = POLLING,

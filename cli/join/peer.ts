@@ -138,6 +138,6 @@ export function outcome(peering: Peering, readiness: Readiness): string {
   if (readiness.kind === 'not-ready') {
     return `${what} is peered, but not Ready (${readiness.reason}): ${readiness.message}`;
   }
-  return `${what} is peered, but nothing in the source has looked at it so far. Unless Isthmus is running there, start ` +
-    'it with "isthmus run".';
+  return `${what} is peered, but nothing in the source has looked at it so far. Unless Isthmus is running there, ` +
+    'start it with "isthmus run".';
 }

@@ -19,10 +19,16 @@ export interface LocalAccess {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** Fields that only a person's own kubeconfig may have, on whichever machine it is. */
+/**
+ * Fields that only a person's own kubeconfig may have, on whichever machine it is; and those of impersonation, which is
+ * not used: without it the user would have other permissions than its author meant.
+ */
 const NEVER = {
   cluster: ['certificate-authority', 'insecure-skip-tls-verify'],
-  user: ['auth-provider', 'client-certificate', 'client-key', 'username', 'password'],
+  user: [
+    'auth-provider', 'client-certificate', 'client-key', 'username', 'password',
+    'as', 'as-uid', 'as-groups', 'as-user-extra',
+  ],
 } as const;
 /**
  * Variables that a kubeconfig may set by itself: they say who asks for what, and make no program of clouds load code or

@@ -23,7 +23,8 @@ const minutes = Number(process.argv[2] ?? 26);
 const TOKEN_SECONDS = 600;
 const NAMESPACE = 'credentials';
 /** API servers call the webhook at this path, so the configuration names it, to those who may read configurations. */
-const WEBHOOK_PATH = 'source isthmus-system-keys/isthmus-webhook-certificates path in source mutatingwebhookconfigurations';
+const WEBHOOK_PATH =
+  'source isthmus-system-keys/isthmus-webhook-certificates path in source mutatingwebhookconfigurations';
 const at = { namespace: DEFAULT_INSTALL_NAMESPACE, name: 'target-1-kubeconfig' };
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);

@@ -6,7 +6,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ClusterTarget } from '../../api/kinds/cluster-target.ts';
 import type { Condition, Lease, Node, Pod } from '../../api/objects/core.ts';
 import { CLUSTER_TARGET_NAME_LABEL, ELECT_ANNOTATION } from '../../api/objects/keys.ts';
-import { CLUSTER_TARGETS, DEPLOYMENTS, LEASES, NODES, POD_CHAPERONS, PODS, SOURCE_LEASES } from '../../api/resource-types.ts';
+import {
+  CLUSTER_TARGETS, DEPLOYMENTS, LEASES, NODES, POD_CHAPERONS, PODS, SOURCE_LEASES,
+} from '../../api/resource-types.ts';
 import { isCandidateLease, isUnconfirmed } from '../../model/delegate/confirmation.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import { inNamespace, isRunning, makeNamespace, startWorld, type IsthmusWorld } from '../support/isthmus-world.ts';

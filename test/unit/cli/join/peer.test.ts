@@ -77,6 +77,8 @@ describe('outcome', () => {
   });
 
   it('says what to start when nothing runs', () => {
-    assert.match(outcome(whole, { kind: 'not-running' }), /nothing in the source has looked at it so far.* "isthmus run"/);
+    assert.match(
+      outcome(whole, { kind: 'not-running' }), /nothing in the source has looked at it so far.* "isthmus run"/,
+    );
   });
 });

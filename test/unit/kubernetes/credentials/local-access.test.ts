@@ -120,6 +120,7 @@ describe('the kubeconfig of a ClusterTarget is refused', () => {
     'a program and an auth provider':
       [{ ...exec(), 'auth-provider': { name: 'gcp' } }, /auth-provider, which is not allowed in a Secret/],
     'an auth provider': [{ 'auth-provider': { name: 'gcp' } }, /auth-provider, which is not allowed in a Secret/],
+    impersonation: [{ token: 't', as: 'narrow', 'as-groups': ['few'] }, /uses as, as-groups, which is not allowed/],
     'a token file elsewhere':
       [{ tokenFile: '/etc/shadow' }, /tokenFile "\/etc\/shadow".*add its folder to --token-folders/],
     'a token file by way of the folder':
