@@ -16,11 +16,14 @@ const sources = FOLDERS.flatMap(
     .filter((path) => path.endsWith('.ts'))
     .map((path) => readFileSync(join(ROOT, folder, path), 'utf8')),
 ).join('\n');
-const given = new Set(
-  [...sources.matchAll(/(?:reason: |refuse\(\s*|unavailable\(\s*|deny\(\s*)'([A-Z]\w+)'/g)].map(
-    ([, reason = '']) => reason,
-  ),
-);
+const GIVEN = String.raw`(?:reason: |refuse\(\s*|unavailable\(\s*|deny\(\s*)`;
+const valueOf = (constant: string): readonly string[] =>
+  [...sources.matchAll(new RegExp(`const ${constant} = '([A-Z]\\w+)'`, 'g'))].map(([, reason = '']) => reason);
+const matched = (pattern: string): readonly string[] =>
+  [...sources.matchAll(new RegExp(GIVEN + pattern, 'g'))].map(([, one = '']) => one);
+const given = new Set([
+  ...matched(String.raw`'([A-Z]\w+)'`), ...matched(String.raw`([A-Z]+(?:_[A-Z]+)+)\b`).flatMap(valueOf),
+]);
 const documented = (page: string): readonly string[] => [
   ...readFileSync(join(ROOT, 'docs', page), 'utf8').matchAll(/^\| `([A-Z]\w+)` \|/gm),
 ].map(([, reason = '']) => reason);
