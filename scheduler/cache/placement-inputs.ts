@@ -50,6 +50,8 @@ export class PlacementInputs {
       this.#book = undefined;
       listener.rulesChanged();
     };
+    // the book may have been read before the last list was complete, and then says so until something changes
+    this.namespaces.onListed(changed);
     this.namespaces.onChange((_name, before, after) => {
       if (JSON.stringify(before) !== JSON.stringify(after)) changed();
     });

@@ -69,6 +69,28 @@ describe('PlacementInputs', () => {
     return (kind: string, type: string, object: KubernetesObject): void => watches.get(kind)?.send(type, object);
   }
 
+  it('are complete also where namespaces are listed last, and whoever waits is told', async () => {
+    const books: boolean[] = [];
+    changed.on('told', () => books.push(inputs.book.isComplete));
+    let last: Exchange | undefined;
+    for (let lists = 0, watches = 0; lists < 4 || watches < 3;) {
+      const exchange = await server.next();
+      if (exchange.query.get('watch') !== null) {
+        watches += 1;
+        exchange.open();
+      } else {
+        lists += 1;
+        if (kindOf(exchange) === 'namespaces') last = exchange;
+        else exchange.answerPage('100', '');
+      }
+    }
+    assert.equal(inputs.book.isComplete, false);
+    last?.answerPage('100', '', anObject('default'));
+    await inputs.namespaces.synced;
+    assert.deepEqual([inputs.book.isComplete, books.at(-1)], [true, true]);
+    changed.removeAllListeners();
+  });
+
   /** What was told up to an event that is certainly one. */
   async function toldUntil(send: (kind: string, type: string, object: KubernetesObject) => void) {
     const start = told.length;
