@@ -23,7 +23,7 @@ export interface LocalAccess {
  * Fields that only a person's own kubeconfig may have, on whichever machine it is; and those of impersonation, which is
  * not used: without it the user would have other permissions than its author meant.
  */
-const NEVER = {
+export const NEVER = {
   cluster: ['certificate-authority', 'insecure-skip-tls-verify'],
   user: [
     'auth-provider', 'client-certificate', 'client-key', 'username', 'password',

@@ -3,6 +3,7 @@
 import type { YamlLimits } from '../../model/objects/yaml-limits.ts';
 import { AppError } from '../../process/errors.ts';
 import type { Entry } from './kubeconfig-fields.ts';
+import { NEVER } from './local-access.ts';
 
 /** Limits for a tenant's YAML. */
 export const TENANT_YAML: YamlLimits = { depth: 64, lexemes: 10_000 };
@@ -10,11 +11,7 @@ export const TENANT_YAML: YamlLimits = { depth: 64, lexemes: 10_000 };
 /** What the kubeconfig of a ClusterTarget may have, if its Secret is in the install namespace. */
 const OF_ADMINISTRATORS: ReadonlySet<string> = new Set(['proxy-url', 'tls-server-name', 'exec', 'tokenFile']);
 
-/** Impersonation is not used: without it the user would have other permissions than its author meant. */
-const OF_USER = [
-  'exec', 'auth-provider', 'tokenFile', 'client-certificate', 'client-key', 'username', 'password',
-  'as', 'as-uid', 'as-groups', 'as-user-extra',
-];
+const OF_USER = ['exec', 'tokenFile', ...NEVER.user];
 
 /**
  * Checks the cluster and the user of a kubeconfig that a tenant, or a registry, wrote.

@@ -9,6 +9,7 @@ import { CLUSTER_TARGET_NAME_LABEL, ELECT_ANNOTATION } from '../../api/objects/k
 import {
   CLUSTER_TARGETS, DEPLOYMENTS, LEASES, NODES, POD_CHAPERONS, PODS, SOURCE_LEASES,
 } from '../../api/resource-types.ts';
+import { pollUntil } from '../../cli/clusters/poll-until.ts';
 import { isCandidateLease, isUnconfirmed } from '../../model/delegate/confirmation.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import { inNamespace, isRunning, makeNamespace, startWorld, type IsthmusWorld } from '../support/isthmus-world.ts';
@@ -74,18 +75,18 @@ async function untilConditions(world: IsthmusWorld, place: Place, status: 'True'
 }
 
 /**
- * Waits until the source has confirmed all delegates: of those that it could not confirm in time, the target stops what
- * may have gone elsewhere.
+ * Waits until the source has confirmed all delegates there: of those that it could not confirm in time, the target
+ * stops what may have gone elsewhere.
  */
-async function untilConfirmed({ client }: IsthmusWorld['targets'][number]): Promise<void> {
-  for (;;) {
+async function untilConfirmed({ client }: IsthmusWorld['targets'][number], signal: AbortSignal): Promise<void> {
+  const areConfirmed = async (): Promise<true | undefined> => {
     const [chaperons, leases] = await Promise.all(
       [client.list(POD_CHAPERONS, { namespace: 'kept' }), client.list(SOURCE_LEASES, { namespace: 'kept' })],
     );
     const lease = leases.find(({ metadata }) => isCandidateLease(metadata));
-    if (chaperons.length === 4 && !chaperons.some(({ metadata }) => isUnconfirmed(metadata, lease))) return;
-    await delay(250);
-  }
+    return (chaperons.length > 0 && !chaperons.some(({ metadata }) => isUnconfirmed(metadata, lease))) || undefined;
+  };
+  assert.ok(await pollUntil(areConfirmed, { forMs: 30_000, everyMs: 250 }, signal), 'the pods are confirmed');
 }
 
 const world = await startWorld({ nodes: 1 });
@@ -112,7 +113,7 @@ try {
   const away = world.targets.find(({ cluster }) => cluster.name === target);
   assert.ok(away !== undefined);
 
-  await untilConfirmed(away);
+  await untilConfirmed(away, world.signal);
   tell(`${new Date().toISOString()} ${target} stops answering for ${MINUTES} minutes`);
   await away.cluster.stopComponent('kube-apiserver', 'SIGSTOP');
   const end = performance.now() + MINUTES * 60_000;

@@ -186,7 +186,12 @@ describe('a Service of another cluster, asked for with curl by its name from a p
 });
 
 describe('under a stream and 100 requests a second', () => {
-  before(() => prefer(eu, 'none'));
+  before(async () => {
+    await prefer(eu, 'none');
+    const hasThoseOfUs = async () => (await eu.member.client.list(ENDPOINT_SLICES, { namespace: NAMESPACE }))
+      .some(({ endpoints }) => endpoints?.some(({ addresses: [address = ''] }) => address.startsWith('242.')));
+    await untilEqual('the endpoints of us', hasThoseOfUs, true);
+  });
   after(() => prefer(eu, null));
 
   const begin = async () => {
