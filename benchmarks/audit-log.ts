@@ -40,7 +40,7 @@ export function isBackground({ resource }: Pick<WriteCount, 'resource'>): boolea
 
 /**
  * Counts our mutating requests that a log's server received in a period, most frequent kind first. Lines that are no
- * event, such as a last one that is still being written, are passed over.
+ * event, such as a last one that is still being written, are skipped.
  */
 export function countWrites(log: string, period: Period): readonly WriteCount[] {
   const counts = new Map<string, WriteCount>();

@@ -61,7 +61,7 @@ interface AuditEvent {
 
 /**
  * The requests about objects of a namespace in a server's audit log. Lines that are no event, such as a last one that
- * is being written, are passed over.
+ * is being written, are skipped.
  */
 export function requestSpans(log: string, server: RequestSpan['server'], namespace: string): readonly RequestSpan[] {
   return log.split('\n').flatMap((line) => toSpan(line, server, namespace) ?? []);

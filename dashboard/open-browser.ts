@@ -12,13 +12,13 @@ const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly [string, ...str
 /** Resolves to a function that removes the file, and whether a browser was asked to open it. */
 export async function openBrowser(
   address: string, platform: NodeJS.Platform = process.platform,
-): Promise<{ readonly isAsked: boolean; readonly forget: () => Promise<void> }> {
+): Promise<{ readonly isStarted: boolean; readonly forget: () => Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), 'isthmus-ui-')); // of mode 0700
   const file = join(folder, 'open.html');
   await writeFile(file, `<!doctype html><meta http-equiv="refresh" content="0; url=${address}">`, { mode: 0o600 });
   const forget = (): Promise<void> => rm(folder, { recursive: true, force: true });
   const [program, ...words] = OPENERS[platform] ?? [];
-  return { isAsked: program !== undefined && (await started(program, [...words, file])), forget };
+  return { isStarted: program !== undefined && (await started(program, [...words, file])), forget };
 }
 
 /** Whether the program could be started; nobody waits for it. */

@@ -51,9 +51,9 @@ async function ui(flags: UiFlags, signal: AbortSignal): Promise<void> {
     const address = await servePage(cluster, flags, service);
     console.log(`${address}\nThis address works in one browser. Press Ctrl-C to stop.`);
     if (!flags.open || !process.stdout.isTTY) return;
-    const { isAsked, forget } = await openBrowser(address);
+    const { isStarted, forget } = await openBrowser(address);
     service.shutdown.add({ name: 'browser file', stop: forget });
-    if (!isAsked) console.log('Could not open a browser. Open the address yourself.');
+    if (!isStarted) console.log('Could not open a browser. Open the address yourself.');
   });
 }
 

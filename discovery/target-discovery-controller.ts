@@ -126,8 +126,8 @@ class DiscoveryController {
     });
     noteSeen(followed.seenAt, plan, now);
     const failures = await this.#writer.write(plan.writes, signal);
-    const told = { discovery, registry, reading, plan, failures, now: new Date(now).toISOString() };
-    await this.#writeStatus(discovery, toDiscoveryStatus(told), signal);
+    const facts = { discovery, registry, reading, plan, failures, now: new Date(now).toISOString() };
+    await this.#writeStatus(discovery, toDiscoveryStatus(facts), signal);
     if (failures.size > 0) return { kind: 'requeue-after', ms: RETRY_MS };
     return plan.againMs === undefined ? DONE : { kind: 'requeue-after', ms: plan.againMs };
   }

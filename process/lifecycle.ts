@@ -48,8 +48,8 @@ const lostReaders = new WeakMap<Output, Set<() => void>>();
 
 /** One listener for each output, however many commands a process runs. */
 function onLostReader(output: Output, tell: () => void): void {
-  const told = lostReaders.get(output);
-  if (told !== undefined) return void told.add(tell);
+  const callbacks = lostReaders.get(output);
+  if (callbacks !== undefined) return void callbacks.add(tell);
   const all = new Set([tell]);
   lostReaders.set(output, all);
   output.on('error', () => {

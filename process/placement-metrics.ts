@@ -23,8 +23,8 @@ const shown = new Histogram({
   help: 'Time from the creation of an elected pod until it was shown as no longer Pending.', labelNames: [],
   buckets: [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 15, 60, 300, 1_800], registers: [METRICS],
 });
-const refusals = new Counter({
-  name: 'isthmus_scheduling_candidates_refused_total', help: 'Candidates that a target rejected.',
+const rejections = new Counter({
+  name: 'isthmus_scheduling_candidates_rejected_total', help: 'Candidates that a target rejected.',
   labelNames: ['target'], registers: [METRICS],
 });
 
@@ -77,9 +77,9 @@ export function observeBound(ms: number): void {
 
 /**
  * A candidate ended this many ms after it was sent: `bound` when the bind was written, so the time includes verdict and
- * bind; `refused` when its source saw the verdict that rejected it. One that was never created is not observed.
+ * bind; `rejected` when its source saw the verdict that rejected it. One that was never created is not observed.
  */
-export function observeCandidate(outcome: 'bound' | 'refused', ms: number): void {
+export function observeCandidate(outcome: 'bound' | 'rejected', ms: number): void {
   candidates.observe({ outcome }, Math.max(0, ms) / 1_000);
 }
 
@@ -92,11 +92,11 @@ export function observeShown(ms: number): void {
 }
 
 /**
- * A target did not take a candidate: its scheduler or its admission rejected it, or its API server refused the call or
- * did not answer. Code says that targets reject and servers refuse; the name of this metric covers both.
+ * A target did not take a candidate: its scheduler, its admission or its API server rejected it, or the API server did
+ * not answer.
  */
 export function observeRejection(target: string): void {
-  refusals.inc({ target });
+  rejections.inc({ target });
 }
 
 /** Gauges of a target; missing figures are not exported. */
@@ -116,6 +116,6 @@ export function showTarget(target: string, { isReady, rttMs, free: amounts }: Ta
 
 /** Removes the series of a target. */
 export function forgetTarget(target: string, resources: readonly string[] = ['cpu', 'memory', 'gpu', 'pods']): void {
-  for (const metric of [ready, roundTrip, refusals]) metric.remove({ target });
+  for (const metric of [ready, roundTrip, rejections]) metric.remove({ target });
   for (const resource of resources) free.remove({ target, resource });
 }

@@ -49,7 +49,7 @@ export class OwnRanges {
   #ranges: readonly IpRange[];
   #set: RangeSet;
   /** What each source has said last, in the order of {@link run}. */
-  readonly #said: (readonly string[] | undefined)[] = [];
+  readonly #last: (readonly string[] | undefined)[] = [];
   /** Sources that could not be read, and might be: these alone are read again sooner. */
   readonly #unread = new Set<number>();
 
@@ -85,7 +85,7 @@ export class OwnRanges {
       const isDue = waitedMs >= INTERVAL_MS;
       if (isDue) waitedMs = 0;
       const found = await Promise.all(sources.map(async (ask, source) =>
-        (isDue || this.#unread.has(source) ? this.#orBefore(ask, source) : (this.#said[source] ?? []))));
+        (isDue || this.#unread.has(source) ? this.#orBefore(ask, source) : (this.#last[source] ?? []))));
       if (!signal.aborted) this.#take(found.flat());
       this.#resolveKnown();
       const ms = this.#unread.size > 0 ? RETRY_MS : INTERVAL_MS - waitedMs;
@@ -140,11 +140,11 @@ export class OwnRanges {
   async #orBefore(ask: () => Promise<readonly string[]>, source: number): Promise<readonly string[]> {
     this.#unread.delete(source);
     try {
-      return (this.#said[source] = await ask());
+      return (this.#last[source] = await ask());
     } catch (error) {
       this.#options.logger.debug({ error: messageOf(error) }, 'some of the ranges of this cluster cannot be read');
       if (!isForbidden(error) && !isNotFound(error)) this.#unread.add(source);
-      return this.#said[source] ?? [];
+      return this.#last[source] ?? [];
     }
   }
 }

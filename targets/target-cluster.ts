@@ -127,7 +127,7 @@ export class TargetCluster {
   }
 
   /** Stops using it because of its identity, for example a duplicate of another target. */
-  refuse({ reason, message }: Problem): void {
+  reject({ reason, message }: Problem): void {
     this.#fail(reason, message);
   }
 
@@ -259,7 +259,7 @@ export class TargetCluster {
     if (session.signal.aborted || clusterId === undefined) return false;
     this.#clusterId = clusterId;
     const problem = this.#listener.identified(this);
-    if (problem !== undefined) this.refuse(problem);
+    if (problem !== undefined) this.reject(problem);
     else this.#listener.changed(this);
     return problem === undefined;
   }

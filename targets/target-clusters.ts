@@ -180,7 +180,7 @@ export class TargetClusters {
     if (problem !== undefined) return problem;
     for (const other of this.#sameCluster(target.clusterId)) {
       const later = other === target || other.session === undefined ? undefined : this.#problemOf(other);
-      if (later !== undefined) other.refuse(later);
+      if (later !== undefined) other.reject(later);
     }
     return undefined;
   }

@@ -135,7 +135,7 @@ export const SOURCES_LABEL = `${ISTHMUS_PREFIX}sources`;
 export const ALL_SOURCES = 'all';
 /** Annotation on PodChaperons, set by the source, read by the target's delegate controller: when (RFC 3339) the source
  * last needed logs, exec, attach or port-forward of the delegate. It is granted the permission for that pod alone. */
-export const STREAMS_ASKED_ANNOTATION = `${ISTHMUS_PREFIX}streams-asked`;
+export const STREAMS_REQUESTED_ANNOTATION = `${ISTHMUS_PREFIX}streams-asked`;
 /** Annotation on objects created in a target for a source's identity, set by peering, read by its controller:
  * `namespace/name` of the Source, `name` of the ClusterSource. */
 export const SOURCE_ANNOTATION = `${ISTHMUS_PREFIX}source`;

@@ -174,7 +174,7 @@ export function checkSources({ sources }: DoctorFacts): readonly Finding[] {
       ? `ClusterSource ${metadata.name}`
       : `Source ${metadata.namespace}/${metadata.name}`;
     const [ready, guarded] = ['Ready', 'Guarded'].map((type) => findCondition(status?.conditions, type));
-    const told = (
+    const finding = (
       severity: Finding['severity'], reason: string | undefined, message: string | undefined, remedy: string,
     ): Finding => ({ check, severity, subject, message: `${reason}: ${message}`, remedy });
     const found: Finding[] = [];
@@ -183,10 +183,10 @@ export function checkSources({ sources }: DoctorFacts): readonly Finding[] {
       remedy: 'Start the component peering in this cluster.',
     });
     else if (ready.status !== 'True') {
-      found.push(told('error', ready.reason, ready.message, 'Correct its spec as the message says.'));
+      found.push(finding('error', ready.reason, ready.message, 'Correct its spec as the message says.'));
     }
     if (guarded !== undefined && guarded.status !== 'True') {
-      found.push(told('warning', guarded.reason, guarded.message, 'Set spec.clusterID.'));
+      found.push(finding('warning', guarded.reason, guarded.message, 'Set spec.clusterID.'));
     }
     return found;
   });

@@ -72,7 +72,7 @@ export function convertObject(object: Manifest, all: readonly Manifest[]): Conve
   const known = KINDS.find((foreign) => foreign.group.test(group) && foreign.kind.test(kind));
   if (known === undefined && !FOREIGN_GROUPS.test(group)) return convertPlain(object);
   const problem = nameProblem(object) ?? (known === undefined ? instead(object) : versionProblem(version, known));
-  return problem === undefined && known !== undefined ? known.convert(object, all) : refused(object, problem ?? '');
+  return problem === undefined && known !== undefined ? known.convert(object, all) : rejected(object, problem ?? '');
 }
 
 function instead({ kind }: Manifest): string {
@@ -91,7 +91,7 @@ function nameProblem({ name, namespace }: Manifest): string | undefined {
   return `${JSON.stringify(namespace)} cannot be the name of a namespace`;
 }
 
-function refused(object: Manifest, why: string): Conversion {
+function rejected(object: Manifest, why: string): Conversion {
   const report = new Report(titleOf(object));
   report.lost('', why);
   return { objects: [], findings: report.findings };

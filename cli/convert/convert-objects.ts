@@ -43,7 +43,7 @@ export function convertObjects(given: readonly Manifest[], namespace?: string): 
     return election === undefined ? fields : [elected(manifest, election)];
   });
   const whole = inOrder([...optedIn(objects, findings), ...objects], findings);
-  return { objects: whole, findings: [...findings, ...whole.flatMap(refusalOf)] };
+  return { objects: whole, findings: [...findings, ...whole.flatMap(rejectionOf)] };
 }
 
 /** kubectl's `-n` for what other systems and workloads leave out. */
@@ -152,11 +152,11 @@ function acceptable(object: Manifest, conversion: Conversion): Conversion {
 }
 
 /** Why admission would deny the pods of an elected workload. */
-function refusalOf(object: Fields): readonly Finding[] {
+function rejectionOf(object: Fields): readonly Finding[] {
   const manifest = toManifest(object);
-  const refusal = hasElection(manifest) ? admissionProblem(manifest) : undefined;
+  const rejection = hasElection(manifest) ? admissionProblem(manifest) : undefined;
   const report = new Report(titleOf(manifest));
-  if (refusal !== undefined) report.lost('', `admission would deny its pods: ${refusal}`);
+  if (rejection !== undefined) report.lost('', `admission would deny its pods: ${rejection}`);
   return report.findings;
 }
 

@@ -26,7 +26,7 @@ export function readPlacement(placement: FieldReader, report: Report): Placement
     affinity, replicas, tiers: readTiers(placement, report), tolerations: readTolerations(placement, report),
     spread: readSpread(placement.records('spreadConstraints'), { affinity, replicas, report }),
   };
-  placement.refuse({
+  placement.reject({
     workloadAffinity: 'use podAffinity or podAntiAffinity over kubernetes.io/hostname, in the annotation ' +
       PROXY_CONSTRAINTS_ANNOTATION,
   });

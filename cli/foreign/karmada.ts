@@ -62,8 +62,8 @@ function readOthers(spec: FieldReader, report: Report): PlacementPolicySpec {
   if ((spec.count('priority') ?? 0) > 0) {
     report.lost(spec.at('priority'), 'all policies that select a pod hold for it; let only one select each pod');
   }
-  refuseUnless(spec, 'preemption', 'Never', 'all policies that select a pod hold for it, and none takes it over');
-  refuseUnless(spec, 'schedulerName', 'default-scheduler', 'policies have no scheduler of their own');
+  rejectUnless(spec, 'preemption', 'Never', 'all policies that select a pod hold for it, and none takes it over');
+  rejectUnless(spec, 'schedulerName', 'default-scheduler', 'policies have no scheduler of their own');
   if (spec.text('conflictResolution') === 'Overwrite') {
     report.note(spec.at('conflictResolution'), 'pods get names of their own in targets, so nothing is overwritten');
   }
@@ -73,7 +73,7 @@ function readOthers(spec: FieldReader, report: Report): PlacementPolicySpec {
   if (spec.flag('preserveResourcesOnDeletion') === true) {
     report.lost(spec.at('preserveResourcesOnDeletion'), 'pods in targets end with the pods of the source');
   }
-  spec.refuse({
+  spec.reject({
     suspension: 'policies cannot be suspended; cordon the target, or leave the elect annotation away',
     dependentOverrides: 'OverridePolicies are not converted; write overrides into the policy',
     schedulePriority: 'set priorityClassName in the pod template',
@@ -81,14 +81,14 @@ function readOthers(spec: FieldReader, report: Report): PlacementPolicySpec {
   return readFailover(spec.record('failover'), report);
 }
 
-function refuseUnless(spec: FieldReader, field: string, standard: string, why: string): void {
+function rejectUnless(spec: FieldReader, field: string, standard: string, why: string): void {
   const value = spec.text(field);
-  if (value !== undefined && value !== standard) spec.refuse({ [field]: why });
+  if (value !== undefined && value !== standard) spec.reject({ [field]: why });
 }
 
 function readFailover(failover: FieldReader | undefined, report: Report): PlacementPolicySpec {
   if (failover === undefined) return {};
-  failover.refuse({ application: 'a pod that fails stays in its target, where it is restarted' });
+  failover.reject({ application: 'a pod that fails stays in its target, where it is restarted' });
   const cluster = failover.map('cluster');
   failover.finish();
   if (cluster === undefined) return {};

@@ -62,7 +62,7 @@ function convertKind(federated: Federated): readonly Fields[] {
     return [];
   }
   if (Object.hasOwn(FOLLOWING, kind)) {
-    spec.refuse({ overrides: 'it is the same in all targets; make one for each, with names of their own' });
+    spec.reject({ overrides: 'it is the same in all targets; make one for each, with names of their own' });
     report.note('spec.placement', 'it follows the pods that use it, to the targets where they run');
     return [template.fields];
   }
@@ -126,7 +126,7 @@ function withinNamespace(clusters: Clusters, { namespace, kind }: Manifest, all:
 
 /** Pods of a namespace may run where the namespace is. */
 function convertNamespace({ template, clusters, spec, report }: Federated): readonly Fields[] {
-  spec.refuse({ overrides: 'Namespaces are not copied, so they do not differ; change those in the targets' });
+  spec.reject({ overrides: 'Namespaces are not copied, so they do not differ; change those in the targets' });
   const { name } = template;
   const metadata = mapAt(template.fields, 'metadata');
   const labels = { ...mapAt(metadata, 'labels'), [NAMESPACE_OPT_IN_LABEL]: NAMESPACE_OPT_IN_VALUE };

@@ -130,7 +130,7 @@ export function convertResourceOffer(offer: Manifest): Conversion {
   );
   const limits = { ...limitsIn(spec.map('resourceQuota'), 'hard'), ...limitsIn(spec.map('resources'), 'limits') };
   const { invalid } = parseResourceList(limits);
-  spec.refuse({ labels: 'label the ClusterTarget in the source', prices: 'set them in the ClusterTarget there' });
+  spec.reject({ labels: 'label the ClusterTarget in the source', prices: 'set them in the ClusterTarget there' });
   spec.finish();
   if (Object.keys(limits).length === 0 || invalid.length > 0) {
     const [wrong] = invalid;

@@ -46,10 +46,10 @@ export async function untilGone(
     return undefined;
   };
   if (await pollUntil(look, polling, signal)) return;
-  const said = findCondition(last?.status?.conditions, 'Terminating')?.message;
+  const message = findCondition(last?.status?.conditions, 'Terminating')?.message;
   throw new AppError(
     'Timeout',
-    `${type.kind} ${name} has not gone${said === undefined ? '' : ` (${said})`}: see what ` +
+    `${type.kind} ${name} has not gone${message === undefined ? '' : ` (${message})`}: see what ` +
       `"kubectl get ${type.plural} ${name} -o yaml" says of it. Stop what runs Isthmus here, and run this again.`,
   );
 }

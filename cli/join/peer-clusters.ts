@@ -78,7 +78,7 @@ export async function peerClusters(request: PeeringRequest, progress: Progress):
       'Isthmus runs there',
   );
   const kubeconfig = targetKubeconfig(peering, { ...access, token });
-  const inSource = toldWith(progress, 'source');
+  const inSource = withRole(progress, 'source');
   if (namespace === undefined) {
     await ensureInstallNamespace(source.client, installNamespace, PEER_FIELD_MANAGER, inSource);
   }
@@ -90,7 +90,7 @@ export async function peerClusters(request: PeeringRequest, progress: Progress):
 async function makeIdentity({ client }: PeerCluster, peering: Peering, progress: Progress): Promise<void> {
   const { installNamespace, delegation } = peering;
   if (delegation === 'Pod') {
-    const inTarget = toldWith(progress, 'target');
+    const inTarget = withRole(progress, 'target');
     await ensureInstallNamespace(client, installNamespace, PEER_FIELD_MANAGER, inTarget);
     await applyObjects(client, podModeAccess(peering), PEER_FIELD_MANAGER, inTarget);
     return;
@@ -125,7 +125,7 @@ async function requireFreeNames(
   }
 }
 
-function toldWith(progress: Progress, role: string): Progress {
+function withRole(progress: Progress, role: string): Progress {
   return { ...progress, tell: (line) => progress.tell(`${role}: ${line}`) };
 }
 

@@ -5,7 +5,7 @@ import { NO_PREFIX_LABEL_REGEXP_ANNOTATION, USE_SPEC_CONSTRAINTS_ANNOTATION } fr
 import type { LabelSelector } from '../../api/objects/selectors.ts';
 import { toDelegateLabels } from '../../model/delegate/pod-chaperon.ts';
 import { matchesLabelSelector, selectorProblem } from '../../model/objects/label-selector.ts';
-import { HOST_NAME_LABEL } from '../../scheduler/snapshot/target-traits.ts';
+import { HOST_NAME_LABEL } from '../../scheduler/snapshot/virtual-node-info.ts';
 import { shownLabels } from '../../virtual-node/node/shown-labels.ts';
 import { constraintsOf } from '../../webhook/proxy/scheduling-constraints.ts';
 import type { Fields } from '../translation/manifest.ts';

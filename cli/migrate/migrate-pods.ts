@@ -67,14 +67,14 @@ async function inRounds(
   let all = 0;
   let changedAt = performance.now();
   let waiting: readonly string[] = [];
-  let told = '';
+  let shown = '';
   for (let round = 0; round < ROUNDS && performance.now() - changedAt < TIMEOUT_MS; round += 1) {
     const done = await once(migration, await lookAt(migration));
     if (done.writes === 0 && done.waiting.length === 0) return all;
     all += done.writes;
     if (done.writes > 0 || done.waiting.length !== waiting.length) changedAt = performance.now();
     const names = done.waiting.join(', ');
-    if (done.writes === 0 && names !== told) migration.tell(`  waiting until nothing is left of ${told = names}`);
+    if (done.writes === 0 && names !== shown) migration.tell(`  waiting until nothing is left of ${shown = names}`);
     waiting = done.waiting;
     if (done.writes === 0) await delay(POLL_INTERVAL_MS, migration.signal);
   }

@@ -74,11 +74,11 @@ export function migrationTarget(ref: TargetRef, client: ClusterClient, isAdmiral
 export async function untilSo(
   what: string, look: () => Promise<boolean>, { tell, signal }: Progress, forMs = TIMEOUT_MS,
 ): Promise<void> {
-  let told = performance.now();
+  let reportedAt = performance.now();
   const found = await pollUntil(async () => {
     if (await look()) return true;
-    if (performance.now() - told > PROGRESS_INTERVAL_MS) {
-      told = performance.now();
+    if (performance.now() - reportedAt > PROGRESS_INTERVAL_MS) {
+      reportedAt = performance.now();
       tell(`  waiting until ${what}`);
     }
     return undefined;

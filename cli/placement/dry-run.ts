@@ -13,14 +13,14 @@ import type { LiveState } from './live-state.ts';
 const ASK_MS = 5_000;
 
 /** A pod as the source has it, and as it was before admission. */
-export interface AskedPod {
+export interface PodToExplain {
   readonly proxy: Pick<ProxyPod, 'namespace' | 'name' | 'uid' | 'labels'>;
   readonly sourcePod: Pod;
 }
 
 /** Why a target would reject the pod; undefined when it would take it, or does not say. */
 export async function rejectionOf(
-  live: LiveState, target: string, { proxy, sourcePod }: AskedPod, signal: AbortSignal,
+  live: LiveState, target: string, { proxy, sourcePod }: PodToExplain, signal: AbortSignal,
 ): Promise<Rejection | undefined> {
   const session = live.sessions.get(target)?.session;
   if (session?.mode === undefined) return undefined;

@@ -9,7 +9,7 @@ import { AppError, reasonOf } from '../../process/errors.ts';
 import { untilStopped } from '../../process/lifecycle.ts';
 import type { PolicyBook } from '../../scheduler/snapshot/placement-rules.ts';
 import { structured } from '../output/structured.ts';
-import { explainAndAsk, readPod } from './explain-pod.ts';
+import { explainWithDryRun, readPod } from './explain-pod.ts';
 import { explanationMatrix } from './explanation-matrix.ts';
 import { explanationText } from './explanation-text.ts';
 import { namespaceIn, withNamespace } from '../clusters/cluster-flags.ts';
@@ -63,7 +63,7 @@ async function explain(argument: string, flags: ExplainFlags, signal: AbortSigna
     const pod = await readPod(live.cluster, { namespace: namespaceIn(live.cluster, flags.namespace), name }, signal);
     const supposed = manifest === undefined ? undefined : supposedFor(pod, live.world.policies, manifest);
     const world = supposed === undefined ? live : { ...live, world: { ...live.world, policies: supposed.book } };
-    const explanation = await explainAndAsk(pod, world, signal);
+    const explanation = await explainWithDryRun(pod, world, signal);
     const whole = { ...stateOf(pod), ...supposedFields(supposed), ...explanation, inFlight: live.inFlight };
     console.log(
       structured(whole, flags.output) ?? [

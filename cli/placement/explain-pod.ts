@@ -11,7 +11,7 @@ import { toPodToSchedule } from '../../scheduler/decision/placement-constraints.
 import { explainPod, type Explanation } from '../../scheduler/explain/explain.ts';
 import type { Rejection } from '../../scheduler/snapshot/rejection.ts';
 import type { PodToSchedule } from '../../scheduler/snapshot/snapshot.ts';
-import { rejectionOf, type AskedPod } from './dry-run.ts';
+import { rejectionOf, type PodToExplain } from './dry-run.ts';
 import type { LiveState } from './live-state.ts';
 
 /** Reads a pod. Throws AppError `NotFound` that names it. */
@@ -31,15 +31,15 @@ export async function readPod(
 
 /** The decision for the pod as its targets are now, without asking them. Throws AppError `BadInput`. */
 export function explainNow(pod: Pod, live: LiveState): Explanation {
-  return explainPod(toQuestion(toAskedPod(pod), live, new Map()), live.targetsWithout(pod.metadata.uid ?? ''));
+  return explainPod(toQuestion(toPodToExplain(pod), live, new Map()), live.targetsWithout(pod.metadata.uid ?? ''));
 }
 
 /**
  * The same, but the target that comes first is asked whether it would take the pod; one that would not is ranked no
  * more. Throws AppError `BadInput`.
  */
-export async function explainAndAsk(pod: Pod, live: LiveState, signal: AbortSignal): Promise<Explanation> {
-  const asked = toAskedPod(pod);
+export async function explainWithDryRun(pod: Pod, live: LiveState, signal: AbortSignal): Promise<Explanation> {
+  const asked = toPodToExplain(pod);
   const targets = live.targetsWithout(pod.metadata.uid ?? '');
   const rejectedBy = new Map<string, Rejection>();
   for (;;) {
@@ -52,7 +52,7 @@ export async function explainAndAsk(pod: Pod, live: LiveState, signal: AbortSign
 }
 
 /** A bound pod is evaluated as if it had no node yet. */
-function toAskedPod(pod: Pod): AskedPod & { readonly proxy: ProxyPod } {
+function toPodToExplain(pod: Pod): PodToExplain & { readonly proxy: ProxyPod } {
   const { nodeName: _bound, ...spec } = pod.spec;
   const proxy = toProxyPodRecord({ ...pod, spec });
   const restored = restoreSourcePod(pod);
@@ -65,7 +65,7 @@ function toAskedPod(pod: Pod): AskedPod & { readonly proxy: ProxyPod } {
 }
 
 function toQuestion(
-  { proxy, sourcePod }: ReturnType<typeof toAskedPod>, { world, targets, sourceId }: LiveState,
+  { proxy, sourcePod }: ReturnType<typeof toPodToExplain>, { world, targets, sourceId }: LiveState,
   rejectedBy: ReadonlyMap<string, Rejection>,
 ): PodToSchedule {
   const { namespace, name, uid, labels } = proxy;

@@ -36,10 +36,10 @@ function table({ targets, chosen }: Explanation): string {
 
 /** The filters that apply to the pod, in the order in which they are asked. */
 function askedFilters([first, ...others]: readonly ExplainedTarget[]): readonly string[] {
-  const isAsked = (filter: string) => [first, ...others].some(
+  const isEvaluated = (filter: string) => [first, ...others].some(
     (target) => target?.checks.some((check) => check.filter === filter && check.answer !== 'not-asked'),
   );
-  return first?.checks.map(({ filter }) => filter).filter(isAsked) ?? [];
+  return first?.checks.map(({ filter }) => filter).filter(isEvaluated) ?? [];
 }
 
 function rounded(score: number | undefined): string {

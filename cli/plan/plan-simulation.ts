@@ -17,7 +17,7 @@ import type { Rejection } from '../../scheduler/snapshot/rejection.ts';
 import type { PodToSchedule, TargetSnapshot } from '../../scheduler/snapshot/snapshot.ts';
 import { admitPod } from '../../webhook/admission/admit-pod.ts';
 import { admitPodOfNamespace, type Election } from '../../webhook/admission/namespace-election.ts';
-import type { AskedPod } from '../placement/dry-run.ts';
+import type { PodToExplain } from '../placement/dry-run.ts';
 import type { PodsInFlight } from '../placement/in-flight-pods.ts';
 
 /** Inputs of a plan, as written by `isthmus plan --record`. */
@@ -63,7 +63,7 @@ export function* simulateEach(
 }
 
 /** A pod as admission would store it, or what happens to it otherwise. */
-export type AdmittedPod = ({ readonly kind: 'admitted'; readonly proxy: ProxyPod } & AskedPod)
+export type AdmittedPod = ({ readonly kind: 'admitted'; readonly proxy: ProxyPod } & PodToExplain)
   | { readonly kind: 'local'; readonly message: string } | { readonly kind: 'denied'; readonly message: string };
 
 /** Admits a pod as the source's API server and webhook would. */

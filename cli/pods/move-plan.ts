@@ -10,7 +10,7 @@ import { findCondition } from '../../model/objects/conditions.ts';
 import { virtualNodeName } from '../../model/naming/names.ts';
 import { isTerminal, isTerminating, labelsAlike } from '../../model/pod/pod.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
-import { HOST_NAME_LABEL } from '../../scheduler/snapshot/target-traits.ts';
+import { HOST_NAME_LABEL } from '../../scheduler/snapshot/virtual-node-info.ts';
 import { targetText } from '../clusters/cluster-flags.ts';
 import { notElected } from '../output/not-elected.ts';
 

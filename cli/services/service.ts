@@ -87,12 +87,12 @@ export function exportText(
   { namespace, name }: { readonly namespace: string; readonly name: string }, status: ServiceExport['status'],
 ): string {
   const conditions = status?.conditions ?? [];
-  const said = conditions
+  const notes = conditions
     .filter(({ type, status: value }) => (type === 'Conflict' ? value === 'True' : value === 'False'))
     .map(({ type, reason, message }) => `  ${type} ${reason}: ${message}`);
   const waiting =
     conditions.length === 0 ? ['  no component has processed it yet: run "isthmus service run" in this cluster'] : [];
-  return [`${namespace}/${name} is exported as ${serviceName({ namespace, name })}`, ...said, ...waiting].join('\n');
+  return [`${namespace}/${name} is exported as ${serviceName({ namespace, name })}`, ...notes, ...waiting].join('\n');
 }
 
 function unexportCommand(): Command {

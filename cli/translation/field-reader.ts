@@ -96,7 +96,7 @@ export class FieldReader {
   }
 
   /** Reports fields as ones without a counterpart, where they are set. `why` says what to do instead. */
-  refuse(why: Readonly<Record<string, string>>): void {
+  reject(why: Readonly<Record<string, string>>): void {
     for (const [name, message] of Object.entries(why)) {
       if (this.value(name) !== undefined) this.#report.lost(this.at(name), message);
     }

@@ -3,7 +3,7 @@ import type { Pod } from '../../api/objects/core.ts';
 import { TARGET_ANNOTATION } from '../../api/objects/keys.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { EVENTS, PODS } from '../../api/resource-types.ts';
-import { explainAndAsk } from '../../cli/placement/explain-pod.ts';
+import { explainWithDryRun } from '../../cli/placement/explain-pod.ts';
 import type { LiveState } from '../../cli/placement/live-state.ts';
 import { simulateEach } from '../../cli/plan/plan-simulation.ts';
 import { recordLive } from '../../cli/plan/record-live.ts';
@@ -203,7 +203,7 @@ export class PodJourney implements Running {
 }
 
 async function explanationOf(pod: Pod, world: LiveState, signal: AbortSignal): Promise<Explanation | UnreadablePart> {
-  return explainAndAsk(pod, world, signal).catch((error: unknown) => unreadablePartOf(EVALUATION, error));
+  return explainWithDryRun(pod, world, signal).catch((error: unknown) => unreadablePartOf(EVALUATION, error));
 }
 
 function unreadablePartOf(what: string, error: unknown): UnreadablePart {

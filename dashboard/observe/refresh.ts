@@ -19,7 +19,7 @@ export interface RefreshedWork {
 /** Runs the work after each wake. */
 export class Refresh {
   readonly #options: RefreshedWork;
-  #isAsked = true;
+  #isRequested = true;
   #wake: () => void = () => undefined;
 
   /** The work runs once at the beginning. */
@@ -29,7 +29,7 @@ export class Refresh {
 
   /** Asks for another run. */
   wake(): void {
-    this.#isAsked = true;
+    this.#isRequested = true;
     this.#wake();
   }
 
@@ -37,9 +37,9 @@ export class Refresh {
   async run(signal: AbortSignal): Promise<void> {
     const forget = onAbort(signal, () => this.#wake());
     while (!signal.aborted) {
-      if (!this.#isAsked) await new Promise<void>((resolve) => (this.#wake = resolve));
+      if (!this.#isRequested) await new Promise<void>((resolve) => (this.#wake = resolve));
       if (signal.aborted) break;
-      this.#isAsked = false;
+      this.#isRequested = false;
       if (await this.#runOnce(signal)) await delay(this.#options.pauseMs ?? PAUSE_MS, signal);
     }
     forget();

@@ -49,9 +49,9 @@ export async function whileAllowed(
     const refusal = await work(ended.signal);
     release();
     if (refusal === undefined || signal.aborted || !state.isAllowed) continue;
-    const told = await inWordsOf(check, refusal, signal);
+    const explained = await inWordsOf(check, refusal, signal);
     doubter.doubt(); // it may be passing, as that of an API server that has just started
-    if (!signal.aborted) set(false, told);
+    if (!signal.aborted) set(false, explained);
   }
   forget();
   doubter.forget();

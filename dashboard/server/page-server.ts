@@ -13,7 +13,7 @@ import { parseRoute } from '../wire/routes.ts';
 import { EventStream, STREAM_TIMES, type StreamTimes } from './event-stream.ts';
 import { documentFor, readPageFiles, type PageFile } from './page-files.ts';
 import { SignInRefused, type PageAccess, type Viewer } from './page-access.ts';
-import { judge, NOT_SIGNED_IN, SECURITY_HEADERS, SESSION_PATH, type AskedRequest } from './request-guard.ts';
+import { judge, NOT_SIGNED_IN, SECURITY_HEADERS, SESSION_PATH, type GuardedRequest } from './request-guard.ts';
 import { listenHost } from '../../process/listen-host.ts';
 
 /** How a server in a cluster differs from one on a viewer's machine. */
@@ -134,7 +134,7 @@ class OnePageServer implements PageServer {
   /** The answer to a request that is refused; undefined for one that is let through. */
   async #refusal(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
     const { tlsListener } = this.#options;
-    const judgement = judge(askedOf(request), tlsListener === undefined
+    const judgement = judge(guardedRequestOf(request), tlsListener === undefined
       ? { scheme: 'http', hosts: [`127.0.0.1:${this.port}`, `localhost:${this.port}`] }
       : { scheme: 'https', hosts: tlsListener.names });
     const refuse = (status: number, message: string): FastifyReply =>
@@ -281,7 +281,7 @@ function queryOf({ url }: FastifyRequest): ReadonlyMap<string, string> {
   return new Map(new URLSearchParams(url.includes('?') ? url.slice(url.indexOf('?') + 1) : ''));
 }
 
-function askedOf(request: FastifyRequest): AskedRequest {
+function guardedRequestOf(request: FastifyRequest): GuardedRequest {
   const { headers, method } = request;
   const one = (name: string): string | undefined => {
     const value = headers[name];

@@ -2,7 +2,7 @@
 // requests here, under any name that resolves to this address, but cannot make it send our token.
 
 /** What is looked at of a request; headers are missing where the client did not send them. */
-export interface AskedRequest {
+export interface GuardedRequest {
   readonly method: string;
   /** Without the query. */
   readonly path: string;
@@ -40,7 +40,7 @@ const PORT = /:\d{1,5}$/;
 const FRAMES: ReadonlySet<string> = new Set(['iframe', 'frame', 'embed', 'object', 'fencedframe']);
 
 /** Judges a request before anything of it is read. */
-export function judge(request: AskedRequest, { scheme, hosts }: Guarded): Judgement {
+export function judge(request: GuardedRequest, { scheme, hosts }: Guarded): Judgement {
   const { method, path, host = '', origin, fetchDest = '' } = request;
   if (!hosts.includes(host) && !hosts.includes(host.replace(PORT, ''))) {
     return refused(421, `This server answers as ${hosts.join(', ')} only.`);
@@ -55,7 +55,7 @@ function judgePage(method: string): Judgement {
   return method === 'GET' || method === 'HEAD' ? { kind: 'page' } : refused(405, 'Pages are read with GET.');
 }
 
-function judgeData({ method, path, origin, fetchSite, authorization = '' }: AskedRequest): Judgement {
+function judgeData({ method, path, origin, fetchSite, authorization = '' }: GuardedRequest): Judgement {
   if (fetchSite !== undefined && fetchSite !== 'same-origin') return refused(403, OWN_ONLY);
   if (!authorization.startsWith(BEARER)) return refused(401, NOT_SIGNED_IN);
   const token = authorization.slice(BEARER.length);

@@ -7,7 +7,7 @@ import { shortTargetName } from '../../model/naming/target-ref.ts';
 import { objectKey } from '../../model/pod/pod.ts';
 import { expiryOf } from '../../scheduler/policies/move-expiry.ts';
 import { selectsPod, toKnownPolicy } from '../../scheduler/snapshot/placement-rules.ts';
-import { HOST_NAME_LABEL } from '../../scheduler/snapshot/target-traits.ts';
+import { HOST_NAME_LABEL } from '../../scheduler/snapshot/virtual-node-info.ts';
 import type { Drain, Failback, PodMove, Revision, Rollout } from '../wire/placement-rows.ts';
 import type { MovesScreen } from '../wire/screens.ts';
 import { selectsText, type SeenPolicies } from './policies-view.ts';

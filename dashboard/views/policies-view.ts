@@ -7,7 +7,7 @@ import { formatSelector } from '../../model/objects/label-selector.ts';
 import { objectKey } from '../../model/pod/pod.ts';
 import { exclusionBy } from '../../scheduler/policies/policy-reach.ts';
 import { selectsPod, toKnownPolicy, type KnownPolicy } from '../../scheduler/snapshot/placement-rules.ts';
-import { toTargetLabels, type TargetLabels } from '../../scheduler/snapshot/target-traits.ts';
+import { toTargetLabels, type TargetLabels } from '../../scheduler/snapshot/virtual-node-info.ts';
 import type { Filters } from '../wire/routes.ts';
 import type { PolicyRow } from '../wire/placement-rows.ts';
 import type { PoliciesScreen } from '../wire/screens.ts';

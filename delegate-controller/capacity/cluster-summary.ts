@@ -129,7 +129,7 @@ interface Bounded {
 }
 
 function boundedGroups({ groups, reducedLabels }: Grouping, common: ReadonlySet<string>, nodes: number): Bounded {
-  const freeShapes = groups.map(({ traits, nodes }) => new GroupFreeShapes(traits, nodes));
+  const freeShapes = groups.map(({ template, nodes }) => new GroupFreeShapes(template, nodes));
   const nodeNames = nodes <= MOST_NODE_NAMES;
   const render = (steps: number) => freeShapes.map((group) => group.toNodeGroup({ steps, nodeNames }, common));
   const { steps, nodeGroups } = finest(render);

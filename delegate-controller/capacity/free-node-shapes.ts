@@ -7,7 +7,7 @@ import type { NodeGroup } from '../../api/kinds/cluster-summary.ts';
 import type { ResourceList } from '../../api/objects/core.ts';
 import { nodeDigest } from '../../model/resources/node-digest.ts';
 import { formatResourceAmount, PODS } from '../../model/resources/resources.ts';
-import type { NodeGroupTraits } from './node-groups.ts';
+import type { NodeTemplate } from './node-groups.ts';
 import type { NodeState } from './node-ledger.ts';
 
 /** How much coarser the number of pods is rounded: a node rarely runs out of it first. */
@@ -26,15 +26,15 @@ interface Member {
 
 /** The free vectors of a group; columns are the resources sorted by name. */
 export class GroupFreeShapes {
-  readonly #traits: NodeGroupTraits;
+  readonly #template: NodeTemplate;
   readonly #resources: readonly string[];
   readonly #shape: readonly number[];
   readonly #members: readonly Member[];
   /** Keys of members that no other member dominates. */
   readonly #exact: ReadonlySet<string>;
 
-  constructor(traits: NodeGroupTraits, nodes: readonly NodeState[]) {
-    this.#traits = traits;
+  constructor(template: NodeTemplate, nodes: readonly NodeState[]) {
+    this.#template = template;
     this.#resources = [...new Set(nodes.flatMap(({ node }) => [...node.allocatable.keys()]))].toSorted();
     this.#shape = this.#resources.map(
       (resource) => nodes.reduce((most, { node }) => Math.max(most, node.allocatable.get(resource) ?? 0), 0),
@@ -57,7 +57,7 @@ export class GroupFreeShapes {
   toNodeGroup(
     { steps, nodeNames }: { readonly steps: number; readonly nodeNames: boolean }, commonLabels: ReadonlySet<string>,
   ): NodeGroup {
-    const { labels, perNodeLabels, taints } = this.#traits;
+    const { labels, perNodeLabels, taints } = this.#template;
     return {
       labels: Object.fromEntries(Object.entries(labels).filter(([key]) => !commonLabels.has(key))),
       ...(perNodeLabels.length > 0 && { perNodeLabels }),

@@ -12,25 +12,25 @@ const FEW_NODES = 8;
 const LABEL_BYTES = 40_000;
 
 /** Labels and taints that all nodes of a group have in common. */
-export interface NodeGroupTraits {
+export interface NodeTemplate {
   readonly labels: StringMap;
   readonly perNodeLabels: readonly string[];
   readonly taints: readonly Taint[];
-  /** Equal for equal traits; also their sort key. */
+  /** Equal for equal templates; also their sort key. */
   readonly key: string;
 }
 
 /** Nodes by group, and the labels left out to reduce the number of groups. */
 export interface Grouping {
   /** Sorted by key. */
-  readonly groups: readonly { readonly traits: NodeGroupTraits; readonly nodes: readonly NodeState[] }[];
+  readonly groups: readonly { readonly template: NodeTemplate; readonly nodes: readonly NodeState[] }[];
   readonly reducedLabels: readonly string[];
 }
 
 /** Groups nodes. The result for a node is cached while its record and the labels left out are unchanged. */
 export class NodeGrouper {
-  #traits = new WeakMap<TargetNode, NodeGroupTraits>();
-  #byKey = new Map<string, NodeGroupTraits>();
+  #templates = new WeakMap<TargetNode, NodeTemplate>();
+  #byKey = new Map<string, NodeTemplate>();
   #omitted: ReadonlySet<string> = new Set();
   #reducedLabels: readonly string[] = [];
   #labelsVersion = -1;
@@ -61,7 +61,7 @@ export class NodeGrouper {
 
   #leaveOut(omitted: ReadonlySet<string>): void {
     if (omitted.size === this.#omitted.size && [...omitted].every((key) => this.#omitted.has(key))) return;
-    this.#traits = new WeakMap();
+    this.#templates = new WeakMap();
     this.#omitted = new Set(omitted);
   }
 
@@ -70,28 +70,28 @@ export class NodeGrouper {
   } {
     this.#leaveOut(omitted);
     this.#byKey = new Map();
-    const groups = new Map<NodeGroupTraits, NodeState[]>();
+    const groups = new Map<NodeTemplate, NodeState[]>();
     for (const state of ledger.states()) {
-      const traits = this.#traitsOf(state.node);
-      const nodes = groups.get(traits);
-      if (nodes === undefined) groups.set(traits, [state]);
+      const template = this.#templateOf(state.node);
+      const nodes = groups.get(template);
+      if (nodes === undefined) groups.set(template, [state]);
       else nodes.push(state);
     }
-    const all = [...groups].map(([traits, nodes]) => ({ traits, nodes }))
-      .toSorted((one, other) => (one.traits.key < other.traits.key ? -1 : 1));
-    return { groups: all, bytes: all.reduce((sum, { traits }) => sum + traits.key.length, 0) };
+    const all = [...groups].map(([template, nodes]) => ({ template, nodes }))
+      .toSorted((one, other) => (one.template.key < other.template.key ? -1 : 1));
+    return { groups: all, bytes: all.reduce((sum, { template }) => sum + template.key.length, 0) };
   }
 
-  #traitsOf(node: TargetNode): NodeGroupTraits {
-    const remembered = this.#traits.get(node) ?? toTraits(node, this.#omitted);
+  #templateOf(node: TargetNode): NodeTemplate {
+    const remembered = this.#templates.get(node) ?? toNodeTemplate(node, this.#omitted);
     const known = this.#byKey.get(remembered.key);
     if (known === undefined) this.#byKey.set(remembered.key, remembered);
-    this.#traits.set(node, known ?? remembered);
+    this.#templates.set(node, known ?? remembered);
     return known ?? remembered;
   }
 }
 
-function toTraits({ name, labels, taints }: TargetNode, omitted: ReadonlySet<string>): NodeGroupTraits {
+function toNodeTemplate({ name, labels, taints }: TargetNode, omitted: ReadonlySet<string>): NodeTemplate {
   const isPerNode = (key: string, value: string) => omitted.has(key) || (key === HOSTNAME_LABEL && value === name);
   const entries = Object.entries(labels).toSorted(([one], [other]) => (one < other ? -1 : 1));
   const shared = entries.filter(([key, value]) => !isPerNode(key, value));

@@ -193,31 +193,31 @@ class ChaperonControl {
     const key = objectKey(chaperon.metadata);
     const admission = this.#admit(key, chaperon);
     if (admission === 'unknown') return { kind: 'requeue-after', ms: RESOURCE_SHARES_RETRY_MS };
-    if (admission.kind === 'refused') return this.#refuse(chaperon, admission.message, signal);
+    if (admission.kind === 'rejected') return this.#reject(chaperon, admission.message, signal);
     const making = this.#history.creates.begin(chaperon.metadata.uid ?? '');
     try {
       const { metadata: { uid = '' } } = await this.#options.client.metadataOnly().create(PODS, pod, signal);
       making.made(uid, this.#options.pods.get(key)?.uid === uid);
       return DONE;
     } catch (error) {
-      if (isAlreadyExists(error) || isRejection(error)) making.refused();
+      if (isAlreadyExists(error) || isRejection(error)) making.rejected();
       // if it exists after all, it is counted when it is observed
       if (this.#options.pods.get(key) === undefined) this.#options.resourceShares.ledger.release(key);
       // Ours or not: the watch delivers it, and the plan decides.
       if (isAlreadyExists(error)) return { kind: 'requeue-after', ms: 1_000 };
       if (!isRejection(error)) throw error;
-      return this.#refuse(chaperon, messageOf(error), signal);
+      return this.#reject(chaperon, messageOf(error), signal);
     }
   }
 
   /** Checks the source's rules, then its ResourceShares. */
   #admit(key: string, chaperon: PodChaperon): ReturnType<ResourceShares['admit']> {
     const verdict = this.#options.sources.judge(chaperon);
-    if (verdict.kind === 'refused') return verdict;
+    if (verdict.kind === 'rejected') return verdict;
     return verdict.kind === 'unknown' ? verdict.kind : this.#options.resourceShares.admit(key, chaperon);
   }
 
-  async #refuse(chaperon: PodChaperon, message: string, signal: AbortSignal): Promise<ReconcileResult> {
+  async #reject(chaperon: PodChaperon, message: string, signal: AbortSignal): Promise<ReconcileResult> {
     await this.#act(chaperon, reportRejection(chaperon, message, Date.now()), signal);
     return { kind: 'requeue-after', ms: REJECTION_RETRY_MS };
   }

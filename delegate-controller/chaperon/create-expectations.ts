@@ -11,13 +11,13 @@ export class CreateExpectations {
    * Call before a create is sent. The result takes the response: the delegate's UID, or that nothing was created. It is
    * not called when the response is lost.
    */
-  begin(chaperonUid: string): { made(podUid: string, isObserved: boolean): void; refused(): void } {
+  begin(chaperonUid: string): { made(podUid: string, isObserved: boolean): void; rejected(): void } {
     const before = this.#made.has(chaperonUid) ? { podUid: this.#made.get(chaperonUid) } : undefined;
     this.#made.set(chaperonUid, undefined);
     return {
       made: (podUid, isObserved) =>
         (isObserved ? void this.#made.delete(chaperonUid) : void this.#made.set(chaperonUid, podUid)),
-      refused: () =>
+      rejected: () =>
         (before === undefined ? void this.#made.delete(chaperonUid) : void this.#made.set(chaperonUid, before.podUid)),
     };
   }

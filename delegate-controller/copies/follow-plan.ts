@@ -21,7 +21,7 @@ export interface SourceObject {
   /** Names of the objects that it refers to. */
   readonly refersTo: readonly string[];
   /** Why it must stay in its cluster. */
-  readonly refusal: string | undefined;
+  readonly rejection: string | undefined;
   /** The annotation modes that it already satisfies. */
   readonly annotationModes: readonly AnnotationMode[];
 }
@@ -67,7 +67,7 @@ export type FollowStep =
   /** Read both objects and write the copy. */
   | { readonly kind: 'copy' }
   /** Report to the pods why the object is not copied. */
-  | { readonly kind: 'refuse'; readonly message: string }
+  | { readonly kind: 'reject'; readonly message: string }
   /** Delete the copy after an uncached read has confirmed the cause. */
   | { readonly kind: 'remove'; readonly cause: 'source-gone' | 'unneeded'; readonly plan: Plan };
 
@@ -87,7 +87,7 @@ export function planFollow(state: FollowState, now: number): FollowStep {
 
 function planPresence(state: FollowState, source: SourceObject): FollowStep {
   const { copy } = state;
-  if (source.refusal !== undefined) return { kind: 'refuse', message: source.refusal };
+  if (source.rejection !== undefined) return { kind: 'reject', message: source.rejection };
   if (copy === undefined || copy.parentUid !== source.uid) return { kind: 'copy' };
   return copy.digest === source.digest || isAccepted(state, copy, source) ? { kind: 'no-change' } : { kind: 'copy' };
 }
@@ -124,7 +124,7 @@ export function toSourceObject(kind: FollowedKind, object: KubernetesObject, clu
     refersTo: need.kind === 'refers-to'
       ? need.paths.flatMap((path) => valuesAt(object, path).filter((name) => typeof name === 'string'))
       : [],
-    refusal: kind.refuse?.(object),
+    rejection: kind.reject?.(object),
     annotationModes:
       ANNOTATION_MODES.filter((annotationMode) => planFollowAnnotations(kind, object, annotationMode).length === 0),
   };

@@ -36,7 +36,7 @@ export interface FollowedKind {
   /** Rewrites what must differ in a target. */
   readonly rewrite?: (object: KubernetesObject) => KubernetesObject;
   /** Why an object of this kind must not leave its cluster; undefined when it may. */
-  readonly refuse?: (object: KubernetesObject) => string | undefined;
+  readonly reject?: (object: KubernetesObject) => string | undefined;
   /** Annotations that the source's object gets while it is followed; its copies get them too. */
   readonly sourceAnnotations: StringMap;
   /** Annotations of copies only. */
@@ -76,7 +76,7 @@ const TRAFFIC = { copyAnnotations: { [IS_DELEGATE_ANNOTATION]: '' }, lingerMs: L
 /** All followed kinds. A kind comes after those that it refers to. */
 export const FOLLOWED_KINDS: readonly FollowedKind[] = [
   { ...NAMED, type: CONFIG_MAPS, copiedFields: ['data', 'binaryData', 'immutable'] },
-  { ...NAMED, type: SECRETS, copiedFields: ['data', 'type', 'immutable'], refuse: refuseToken },
+  { ...NAMED, type: SECRETS, copiedFields: ['data', 'type', 'immutable'], reject: rejectToken },
   {
     ...TRAFFIC,
     type: SERVICES,
@@ -106,7 +106,7 @@ export const FOLLOWED_KINDS: readonly FollowedKind[] = [
 ];
 
 /** A token is only valid in its own cluster, and the target's controllers would replace or delete a copy. */
-function refuseToken(secret: KubernetesObject): string | undefined {
+function rejectToken(secret: KubernetesObject): string | undefined {
   const [type] = valuesAt(secret, fieldPath('type'));
   return type === 'kubernetes.io/service-account-token'
     ? 'it holds a ServiceAccount token of the source cluster; create a token of the target in a Secret of the ' +

@@ -163,7 +163,7 @@ class Failover {
       );
     } catch (error) {
       if (error instanceof NotLeaderError || signal.aborted) throw error;
-      if (isRejection(error)) holder.refused();
+      if (isRejection(error)) holder.rejected();
       else holder.unanswered();
     }
   }

@@ -71,8 +71,8 @@ export class SourceLeaseRenewal {
     this.#acknowledged = seen?.renewTime;
   }
 
-  /** The target refused: it serves no leases, or denies us access, so it cannot be relied on to fence. */
-  refused(): void {
+  /** The target rejected: it serves no leases, or denies us access, so it cannot be relied on to fence. */
+  rejected(): void {
     this.#isSilent = false;
     this.#lagMs = undefined;
   }

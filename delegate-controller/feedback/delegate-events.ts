@@ -38,8 +38,8 @@ export class DelegateEvents {
 
   /** The event about the proxy; undefined when the limit of reasons is reached. */
   toProxyEvent(event: TargetEvent, proxy: ProxyPod, target: string): EventRecord | undefined {
-    const { reason: said = '', note = '' } = event;
-    const reason = CAMEL_CASE.test(said) ? said : 'DelegateWarning';
+    const { reason: reported = '', note = '' } = event;
+    const reason = CAMEL_CASE.test(reported) ? reported : 'DelegateWarning';
     const { reasons, messages } = this.#shown.get(proxy.uid) ?? { reasons: new Set(), messages: new Set() };
     if (!reasons.has(reason) && reasons.size >= MAX_REASONS) return undefined;
     this.#shown.set(proxy.uid, { reasons: reasons.add(reason), messages });

@@ -134,9 +134,9 @@ function planRevival({ namespace, name, resourceVersion }: Chaperon): Plan {
 function planTargetUnreachable(
   { namespace, name, uid, phase, ownConditions }: ProxyPod, target: Exclude<BoundTarget, { readonly kind: 'known' }>,
 ): FeedbackStep {
-  const told = findCondition(ownConditions, TARGET_UNREACHABLE_CONDITION);
-  if (target.outage === undefined || isTerminal(phase) || told?.reason === target.outage.reason || (
-    told !== undefined && target.kind === 'unknown'
+  const condition = findCondition(ownConditions, TARGET_UNREACHABLE_CONDITION);
+  if (target.outage === undefined || isTerminal(phase) || condition?.reason === target.outage.reason || (
+    condition !== undefined && target.kind === 'unknown'
   )) return { kind: 'no-change' };
   const { reason, message, since } = target.outage;
   const unreachable: Condition =
@@ -192,9 +192,9 @@ function planGone(proxy: ProxyPod, lastWrite: WrittenStatus | undefined): Feedba
 function planTerminatingStatus(
   proxy: ProxyPod, { chaperon, delegate, last }: KnownTarget, lastWrite: WrittenStatus | undefined,
 ): FeedbackStep {
-  const said = delegate?.status ?? chaperon?.ended ?? last;
-  if (said === undefined || isTerminal(shownPhase(proxy, lastWrite))) return { kind: 'no-change' };
-  return planStatusCopy(proxy, said, { lastWrite, chaperon, delegate });
+  const reported = delegate?.status ?? chaperon?.ended ?? last;
+  if (reported === undefined || isTerminal(shownPhase(proxy, lastWrite))) return { kind: 'no-change' };
+  return planStatusCopy(proxy, reported, { lastWrite, chaperon, delegate });
 }
 
 /** The requested grace period is written before the delete; a shorter one may follow (`kubectl delete --now`). */
@@ -237,7 +237,7 @@ function planProxyDeletion({ namespace, name, uid }: ProxyPod): Plan {
   return [{ kind: 'delete', type: PODS, at: { namespace, name }, preconditions: { uid }, propagation: 'Background' }];
 }
 
-function planStatusCopy(proxy: ProxyPod, said: PodStatus, context: StatusContext): FeedbackStep {
-  const write = planStatus(proxy, said, context);
+function planStatusCopy(proxy: ProxyPod, reported: PodStatus, context: StatusContext): FeedbackStep {
+  const write = planStatus(proxy, reported, context);
   return write === undefined ? { kind: 'no-change' } : { kind: 'copy-status', ...write };
 }

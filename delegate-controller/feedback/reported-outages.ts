@@ -9,7 +9,7 @@ interface Outage {
   readonly since: string;
   readonly timer: NodeJS.Timeout;
   availability: Availability;
-  isTold: boolean;
+  isReported: boolean;
 }
 
 /** Targets that are not ready, by key. */
@@ -25,18 +25,18 @@ export class ReportedOutages {
       return;
     }
     const tell = (): void => {
-      outage.isTold = true;
+      outage.isReported = true;
       report();
     };
     const outage: Outage =
-      { since: new Date().toISOString(), timer: setTimeout(tell, REPORT_AFTER_MS), availability, isTold: false };
+      { since: new Date().toISOString(), timer: setTimeout(tell, REPORT_AFTER_MS), availability, isReported: false };
     this.#outages.set(key, outage);
   }
 
   /** The outage to report; undefined while the target is ready, or not ready for a moment only. */
   get(key: string): ReportedOutage | undefined {
     const outage = this.#outages.get(key);
-    if (outage === undefined || !outage.isTold || outage.availability.kind === 'ready') return undefined;
+    if (outage === undefined || !outage.isReported || outage.availability.kind === 'ready') return undefined;
     const { reason, message } = outage.availability;
     return { reason, message, since: outage.since.replace(/\.\d+Z$/, 'Z') };
   }

@@ -11,7 +11,7 @@ import { isTerminal } from '../../model/pod/pod.ts';
 import {
   digestOf, copiedStatus, statusOfContainers, toStatusPatch, withoutDevices, withSourceConditions,
 } from '../../model/pod/pod-status.ts';
-import { toAnnotationPatch } from '../../model/proxy/mergeable-annotations.ts';
+import { toAnnotationPatch } from '../../model/proxy/copied-annotations.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 
 /** A written status. */
@@ -53,15 +53,15 @@ export interface StatusWrite {
 
 /** Decides it; undefined when the proxy shows the status, or will once the cache has the last write. */
 export function planStatus(
-  proxy: ProxyPod, said: PodStatus, { lastWrite, chaperon, delegate }: StatusContext,
+  proxy: ProxyPod, reported: PodStatus, { lastWrite, chaperon, delegate }: StatusContext,
 ): StatusWrite | undefined {
   const { resourceVersion, containers = [], ownConditions = [] } = proxy;
   const kept = ownConditions.filter(({ type }) => type !== TARGET_UNREACHABLE_CONDITION);
-  const believed = withTrustedConditions(withoutSourceGates(said, chaperon), proxy.gateTypes);
+  const believed = withTrustedConditions(withoutSourceGates(reported, chaperon), proxy.gateTypes);
   const own = withOwnGenerations(copiedStatus(believed), proxy, delegate, chaperon);
   const status = withSourceConditions(statusOfContainers(own, containers), kept);
   const isFirst = shownPhase(proxy, lastWrite) === 'Pending';
-  if (isFirst && saysNothingYet(status) && kept.length === ownConditions.length) return undefined;
+  if (isFirst && isEmptyStatus(status) && kept.length === ownConditions.length) return undefined;
   const digest = digestOf(status);
   if (isAwaited(proxy, digest, lastWrite)) return undefined;
   const merged = delegate
@@ -93,7 +93,7 @@ function statusPatch({ namespace, name }: ProxyPod, metadata: object, status: ob
  * The bind has set PodScheduled already; before containers exist there is nothing to add, unless the proxy shows a
  * former delegate, in whose place the target has made this one.
  */
-function saysNothingYet({ phase, containerStatuses, initContainerStatuses }: PodStatus): boolean {
+function isEmptyStatus({ phase, containerStatuses, initContainerStatuses }: PodStatus): boolean {
   return phase === 'Pending' && containerStatuses === undefined && initContainerStatuses === undefined;
 }
 
@@ -109,9 +109,9 @@ function isShown({ statusDigest }: ProxyPod, digest: string, lastWrite: WrittenS
 }
 
 /** For conditions that the source owns, the delegate only has a copy. */
-function withoutSourceGates(said: PodStatus, chaperon: Chaperon | undefined): PodStatus {
-  if (chaperon?.sentChanges?.changes.gates === undefined) return said;
-  return { ...said, conditions: (said.conditions ?? []).filter(({ type }) => !isSourceGate(type, chaperon)) };
+function withoutSourceGates(reported: PodStatus, chaperon: Chaperon | undefined): PodStatus {
+  if (chaperon?.sentChanges?.changes.gates === undefined) return reported;
+  return { ...reported, conditions: (reported.conditions ?? []).filter(({ type }) => !isSourceGate(type, chaperon)) };
 }
 
 /** Whether the source owns a condition: it set the condition first. */

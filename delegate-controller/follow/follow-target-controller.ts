@@ -123,7 +123,7 @@ export class TargetFollower {
         return DONE;
       case 'wait':
         return { kind: 'requeue-after', ms: step.ms };
-      case 'refuse':
+      case 'reject':
         this.#tell(at, step.message);
         return { kind: 'requeue-after', ms: REFUSED_RETRY_MS };
       case 'copy':
@@ -144,7 +144,7 @@ export class TargetFollower {
     const isDenied = connection?.kind === 'broken' && isForbidden(connection.error);
     if (!isDenied) return { kind: 'requeue-after', ms: CACHE_LAG_MS };
     if (this.#context.isNeeded(at, this.#target) !== true) return DONE;
-    return this.#refused(
+    return this.#rejected(
       at, `the target does not let this source copy ${at.kind.type.plural}; run "isthmus install" there again`,
     );
   }
@@ -174,7 +174,7 @@ export class TargetFollower {
     if (object === undefined) return { kind: 'requeue-after', ms: CACHE_LAG_MS };
     try {
       const written = await copies.write({ object, copy: state.copy }, signal);
-      if (written.kind === 'foreign') return this.#refused(at, NOT_OURS);
+      if (written.kind === 'foreign') return this.#rejected(at, NOT_OURS);
       if (written.kind === 'unchangeable' && state.copy !== undefined) {
         return await this.#remake(at, state.copy, copies, signal);
       }
@@ -200,7 +200,7 @@ export class TargetFollower {
     if (copy !== undefined && isUnchangeable(error)) return this.#remake(at, copy, copies, signal);
     // no such namespace: none of its pods can be there either
     if (isNotFound(error) && at.kind.need.kind !== 'named') return DONE;
-    return this.#refused(at, messageOf(error));
+    return this.#rejected(at, messageOf(error));
   }
 
   /** Deletes a copy that cannot be changed; it is recreated when its deletion is observed. */
@@ -213,7 +213,7 @@ export class TargetFollower {
     return DONE;
   }
 
-  #refused(at: FollowedName, message: string): ReconcileResult {
+  #rejected(at: FollowedName, message: string): ReconcileResult {
     this.#tell(at, message);
     return { kind: 'requeue-after', ms: REFUSED_RETRY_MS };
   }

@@ -32,7 +32,7 @@ export class SourcePodPlane {
   readonly #endpoints: Informer<ClustersetEndpoint, ClustersetEndpoint>;
   readonly #listeners: (() => void)[] = [];
   #plane: PodPlane | undefined;
-  #said = '';
+  #known = '';
 
   constructor({ source, installNamespace: namespace, logger }: PodPlaneOptions) {
     const inform = fullInformersOf({ client: source, logger });
@@ -81,9 +81,9 @@ export class SourcePodPlane {
   #learn(): void {
     if (!this.#clusters.hasSynced || !this.#endpoints.hasSynced) return; // a partial view would give other addresses
     const plane = readPodPlane([...this.#clusters.records()], [...this.#endpoints.records()]);
-    const said = JSON.stringify(plane && [[...plane.members], plane.taken]) ?? '';
-    if (said === this.#said) return;
-    this.#said = said;
+    const known = JSON.stringify(plane && [[...plane.members], plane.taken]) ?? '';
+    if (known === this.#known) return;
+    this.#known = known;
     this.#plane = plane;
     for (const listener of this.#listeners) listener();
   }

@@ -16,7 +16,7 @@ export interface ResourceShareRecord {
 }
 
 /** Whether a delegate may be created; if not, a message for the pod's author. */
-export type ResourceShareVerdict = { readonly kind: 'fits' } | { readonly kind: 'refused'; readonly message: string };
+export type ResourceShareVerdict = { readonly kind: 'fits' } | { readonly kind: 'rejected'; readonly message: string };
 
 interface Usage {
   readonly requests: ResourceAmounts;
@@ -70,7 +70,7 @@ export class ResourceShareLedger {
     if (this.#charges.has(key)) return FITS;
     for (const share of this.#sharesOf(source)) {
       const verdict = this.#check(share, source, spec);
-      if (verdict.kind === 'refused') return verdict;
+      if (verdict.kind === 'rejected') return verdict;
     }
     this.charge(key, source, spec);
     return FITS;
@@ -91,20 +91,20 @@ export class ResourceShareLedger {
 
   #check({ name, spec }: ResourceShareRecord, source: string, pod: PodSpec): ResourceShareVerdict {
     if (spec.cordoned === true) {
-      return refused(`ResourceShare ${name} is cordoned: the cluster accepts no new pods of this source`);
+      return rejected(`ResourceShare ${name} is cordoned: the cluster accepts no new pods of this source`);
     }
     if (spec.enforcement === 'None') return FITS;
     const limits = this.#limitsOf(spec);
     const isHard = spec.enforcement === 'Hard';
     const unlimited = isHard ? [...limits.keys()].find((resource) => isUnlimited(pod, resource)) : undefined;
     if (unlimited !== undefined) {
-      return refused(`ResourceShare ${name} counts limits of ${unlimited}; set one on each container`);
+      return rejected(`ResourceShare ${name} counts limits of ${unlimited}; set one on each container`);
     }
     const used = this.#used.get(source) ?? NOTHING_USED;
     const asked =
       isHard ? { inUse: used.limits, more: podLimits(pod) } : { inUse: used.requests, more: podRequests(pod) };
     const excess = excessOf(asked, limits);
-    return excess === undefined ? FITS : refused(`ResourceShare ${name}: ${excess}`);
+    return excess === undefined ? FITS : rejected(`ResourceShare ${name}: ${excess}`);
   }
 
   /** The effective limits of a share. */
@@ -152,8 +152,8 @@ function excessOf(
   return undefined;
 }
 
-function refused(message: string): ResourceShareVerdict {
-  return { kind: 'refused', message };
+function rejected(message: string): ResourceShareVerdict {
+  return { kind: 'rejected', message };
 }
 
 /** For each resource that either limits, the lower amount. */

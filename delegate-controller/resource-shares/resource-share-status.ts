@@ -15,9 +15,9 @@ export function toResourceShareStatus(
   before: ResourceShareStatus, spec: ResourceShareSpec, { limits, used }: EffectiveResourceShare,
   observation: Observation,
 ): ResourceShareStatus {
-  const told = withConditions(before, [readiness(spec)], observation);
-  const isSame = told === before && isSameList(before.limits, limits) && isSameList(before.used, used);
-  return isSame ? before : { ...told, limits, used };
+  const next = withConditions(before, [readiness(spec)], observation);
+  const isSame = next === before && isSameList(before.limits, limits) && isSameList(before.used, used);
+  return isSame ? before : { ...next, limits, used };
 }
 
 function readiness({ limits }: ResourceShareSpec): ConditionUpdate {

@@ -14,7 +14,9 @@ import { Informer } from '../../kubernetes/watch/informer.ts';
 import type { RoleObject } from '../../model/access/rbac-objects.ts';
 import type { SourceRule } from '../target-cache/source-rules.ts';
 import type { SourceRules } from '../target-cache/source-rules-cache.ts';
-import { STREAM_LABELS, streamManifests, toAskedStreams, wantedRoles, type AskedStreams } from './stream-grants.ts';
+import {
+  STREAM_LABELS, streamManifests, toRequestedStreams, wantedRoles, type RequestedStreams,
+} from './stream-grants.ts';
 import type { TargetPod } from '../target-cache/target-pod.ts';
 
 /** What the controller works with. */
@@ -44,7 +46,7 @@ interface SeenRole {
   readonly pods: readonly string[];
 }
 
-interface SeenAsking extends AskedStreams {
+interface SeenAsking extends RequestedStreams {
   /** On a monotonic clock, in ms. */
   readonly seenAt: number;
 }
@@ -98,9 +100,9 @@ export class StreamGrants {
 
   /** Observes a chaperon; undefined when it is gone. */
   observe(key: string, chaperon: PodChaperon | undefined): void {
-    const asked = chaperon && toAskedStreams(chaperon);
+    const asked = chaperon && toRequestedStreams(chaperon);
     const before = this.#asked.get(key);
-    if (before?.askedAt === asked?.askedAt && before?.chaperonUid === asked?.chaperonUid) return;
+    if (before?.requestedAt === asked?.requestedAt && before?.chaperonUid === asked?.chaperonUid) return;
     this.#asked.delete(key); // the most recent one is last
     if (asked !== undefined) {
       this.#asked.set(key, { ...asked, seenAt: performance.now() });

@@ -2,7 +2,7 @@
 // selectors, so each source has a Role in each namespace with the names of the pods that it requested, while they are
 // its delegates.
 import type { KubernetesObject } from '../../api/objects/core.ts';
-import { PARENT_CLUSTER_LABEL, STREAMS_ASKED_ANNOTATION } from '../../api/objects/keys.ts';
+import { PARENT_CLUSTER_LABEL, STREAMS_REQUESTED_ANNOTATION } from '../../api/objects/keys.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { ADMIRALTY_API_VERSION } from '../../api/objects/group-version.ts';
 import { joinName, MAX_NAME_LENGTH } from '../../model/naming/names.ts';
@@ -12,22 +12,22 @@ import { boundRole, onlyNamed, PART_OF, type RbacSubject } from '../../model/acc
 import type { SourceRule } from '../target-cache/source-rules.ts';
 
 /** A PodChaperon whose source requests streams of its delegate. */
-export interface AskedStreams {
+export interface RequestedStreams {
   /** Of the chaperon, and so of its delegate. */
   readonly key: string;
   readonly chaperonUid: string;
   readonly clusterId: string | undefined;
   /** The text that the source wrote; a different text is a new request. */
-  readonly askedAt: string;
+  readonly requestedAt: string;
 }
 
 /** The request of a chaperon; undefined without one, and for terminating chaperons. */
-export function toAskedStreams({ metadata }: PodChaperon): AskedStreams | undefined {
-  const askedAt = metadata.annotations?.[STREAMS_ASKED_ANNOTATION];
-  if (askedAt === undefined || metadata.deletionTimestamp !== undefined) return undefined;
+export function toRequestedStreams({ metadata }: PodChaperon): RequestedStreams | undefined {
+  const requestedAt = metadata.annotations?.[STREAMS_REQUESTED_ANNOTATION];
+  if (requestedAt === undefined || metadata.deletionTimestamp !== undefined) return undefined;
   return {
     key: objectKey(metadata), chaperonUid: metadata.uid ?? '', clusterId: metadata.labels?.[PARENT_CLUSTER_LABEL],
-    askedAt,
+    requestedAt,
   };
 }
 
@@ -40,7 +40,7 @@ const MAX_NAMES = 500;
 export interface StreamsCase {
   readonly namespace: string;
   /** Of the namespace, the most recent request last. */
-  readonly asked: readonly AskedStreams[];
+  readonly asked: readonly RequestedStreams[];
   /** UID of the chaperon that the pod of this key was made from. */
   readonly madeFrom: (key: string) => string | undefined;
   readonly sources: readonly SourceRule[];

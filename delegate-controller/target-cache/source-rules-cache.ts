@@ -6,11 +6,11 @@ import type { ResourceType } from '../../api/objects/group-version.ts';
 import { CLUSTER_SOURCES, SOURCES } from '../../api/resource-types.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
-import { refusalOf, toSourceRule, type SourceRule } from './source-rules.ts';
+import { rejectionOf, toSourceRule, type SourceRule } from './source-rules.ts';
 
 /** The verdict about a PodChaperon. */
 export type SourceVerdict = { readonly kind: 'unknown' } | { readonly kind: 'allowed' }
-  | { readonly kind: 'refused'; readonly message: string };
+  | { readonly kind: 'rejected'; readonly message: string };
 
 /** What the rules are read with. */
 export interface SourceRulesOptions {
@@ -52,7 +52,7 @@ export class SourceRules {
   judge(chaperon: PodChaperon): SourceVerdict {
     const rules = this.all;
     if (rules === undefined) return { kind: 'unknown' };
-    const message = refusalOf(chaperon, { rules, ownClusterId: this.#ownClusterId });
-    return message === undefined ? { kind: 'allowed' } : { kind: 'refused', message };
+    const message = rejectionOf(chaperon, { rules, ownClusterId: this.#ownClusterId });
+    return message === undefined ? { kind: 'allowed' } : { kind: 'rejected', message };
   }
 }

@@ -54,7 +54,7 @@ export interface SourceRulesHere {
  * Why a PodChaperon gets no delegate here; undefined when it may. If several sources are of its cluster, the most
  * permissive one counts.
  */
-export function refusalOf(chaperon: PodChaperon, here: SourceRulesHere): string | undefined {
+export function rejectionOf(chaperon: PodChaperon, here: SourceRulesHere): string | undefined {
   const { metadata: { namespace = '', annotations = {} }, spec } = chaperon;
   const { rules } = here;
   const account = accountOf(spec);

@@ -31,8 +31,8 @@ export function toDiscoveryStatus(facts: StatusFacts): TargetDiscoveryStatus {
   const conditions = reading.kind === 'unread'
     ? [readCondition(facts)]
     : [readCondition(facts), heldCondition(plan), duplicatesCondition(plan)];
-  const told = withConditions(before, conditions, { generation, now });
-  const status = reading.kind === 'unread' ? { ...told, registry } : { ...told, registry, ...entriesOf(facts) };
+  const next = withConditions(before, conditions, { generation, now });
+  const status = reading.kind === 'unread' ? { ...next, registry } : { ...next, registry, ...entriesOf(facts) };
   return isSame(before, status) ? before : status;
 }
 
@@ -65,11 +65,11 @@ function toDiscovered(
   failures: ReadonlyMap<string, string>,
 ): DiscoveredCluster {
   const failure = target === undefined ? undefined : failures.get(target);
-  const told = failure === undefined ? message : `ClusterTarget ${target} cannot be written: ${failure}`;
+  const text = failure === undefined ? message : `ClusterTarget ${target} cannot be written: ${failure}`;
   return {
     entry, name, ...(unnamed === true && { unnamed }), state, ...(target !== undefined && { target }),
     ...(clusterId !== undefined && { clusterID: clusterId }),
-    ...(told !== undefined && { message: boundedMessage(told) }),
+    ...(text !== undefined && { message: boundedMessage(text) }),
   };
 }
 

@@ -83,7 +83,7 @@ export function planListeners({ clusterId, exports, range, given: before, taken 
     given.map(([one, numbers]) => [one, portsOf(one).flatMap((port) => toListener(port, numbers.get(port)))] as const);
   const byName = (list: typeof all) => new Map(list.map(([one, listeners]) => [nameOf(one), listeners]));
   return {
-    targets, numbers: byName(all), changed: byName(all.filter(([one, listeners]) => !isSaid(one, listeners))),
+    targets, numbers: byName(all), changed: byName(all.filter(([one, listeners]) => !isPublished(one, listeners))),
     without: [...without],
   };
 }
@@ -126,9 +126,9 @@ function toListener(port: number, listenerPort: number | undefined): readonly Im
   return listenerPort === undefined ? [] : [{ port, listenerPort }];
 }
 
-function isSaid({ status }: ExportedService, listeners: readonly ImportListener[]): boolean {
-  const said = status?.listeners ?? [];
-  return said.length === listeners.length && said.every(
+function isPublished({ status }: ExportedService, listeners: readonly ImportListener[]): boolean {
+  const published = status?.listeners ?? [];
+  return published.length === listeners.length && published.every(
     ({ port, listenerPort }, index) =>
       port === listeners[index]?.port && listenerPort === listeners[index]?.listenerPort,
   );

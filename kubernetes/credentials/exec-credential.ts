@@ -52,7 +52,7 @@ export function readExec(exec: unknown, cluster: Entry, authority: string | unde
   return {
     command, apiVersion: version, interactiveMode: mode ?? 'IfAvailable', args: textsOf(args), env: variablesOf(exec),
     ...(typeof exec['installHint'] === 'string' && { installHint: exec['installHint'] }),
-    ...(exec['provideClusterInfo'] === true && { cluster: toldCluster(cluster, authority) }),
+    ...(exec['provideClusterInfo'] === true && { cluster: clusterInfo(cluster, authority) }),
   };
 }
 
@@ -72,14 +72,14 @@ function variablesOf({ env }: Entry): Readonly<Record<string, string>> {
   return Object.fromEntries(env.map(({ name, value }) => [name, value]));
 }
 
-function toldCluster(cluster: Entry, authority: string | undefined): Entry {
-  const told: Record<string, unknown> =
+function clusterInfo(cluster: Entry, authority: string | undefined): Entry {
+  const fields: Record<string, unknown> =
     Object.fromEntries(CLUSTER_FIELDS.filter((field) => cluster[field] !== undefined).map((f) => [f, cluster[f]]));
-  if (authority !== undefined) told['certificate-authority-data'] = Buffer.from(authority, 'utf8').toString('base64');
+  if (authority !== undefined) fields['certificate-authority-data'] = Buffer.from(authority, 'utf8').toString('base64');
   const { extensions } = cluster;
   const ours: unknown = Array.isArray(extensions)
     ? extensions.find((each) => isRecord(each) && each['name'] === CLUSTER_EXTENSION) : undefined;
-  return isRecord(ours) ? { ...told, config: ours['extension'] } : told;
+  return isRecord(ours) ? { ...fields, config: ours['extension'] } : fields;
 }
 
 /** Value of `KUBERNETES_EXEC_INFO`, from which a plugin knows what it is asked for. */

@@ -43,8 +43,8 @@ export async function openPodChannels(
     transport, { method: 'GET', path, query, headers, headersTimeoutMs: HEADERS_TIMEOUT_MS }, signal,
   );
   if (answer.kind === 'answer') {
-    const { statusCode: status = 0, headers: said } = answer.response;
-    throw toApiError({ status, retryAfter: said['retry-after'], body: Buffer.from(await text(answer.response)) });
+    const { statusCode: status = 0, headers } = answer.response;
+    throw toApiError({ status, retryAfter: headers['retry-after'], body: Buffer.from(await text(answer.response)) });
   }
   const accepted = createHash('sha1').update(key + ACCEPT_SUFFIX).digest('base64');
   if (answer.response.headers['sec-websocket-accept'] !== accepted) {

@@ -72,7 +72,7 @@ export async function reflect<T extends KubernetesObject>(
     failures = stable ? 1 : failures + 1;
     refusals = ending.kind === 'forbidden' ? refusals + 1 : 0;
     progress.isRefused = refusals > PASSING_REFUSALS;
-    const wait = ending.askedToWaitMs + (failures > 1 ? backoffDelay(RETRY, failures - 1, Math.random()) : 0);
+    const wait = ending.retryAfterMs + (failures > 1 ? backoffDelay(RETRY, failures - 1, Math.random()) : 0);
     if (progress.isRefused) await source.client.transport.refused.next(signal);
     else if (wait > 0 && (await delayUnless(ending.onceReachable, wait, signal))) failures = 1;
   }
@@ -86,9 +86,9 @@ interface Progress {
   isRefused: boolean;
 }
 
-/** Why the watch ended; `askedToWaitMs` is the server's Retry-After, `onceReachable` is of one that did not answer. */
+/** Why the watch ended; `retryAfterMs` is the server's Retry-After, `onceReachable` is of one that did not answer. */
 type Ending = { readonly kind: 'rotated' } | {
-  readonly kind: 'ended' | 'forbidden'; readonly askedToWaitMs: number;
+  readonly kind: 'ended' | 'forbidden'; readonly retryAfterMs: number;
   readonly onceReachable?: OnceReachable | undefined
 };
 
@@ -97,15 +97,15 @@ async function listAndWatch<T extends KubernetesObject>(
 ): Promise<Ending> {
   progress.openedAt = undefined;
   try {
-    if (isUnasked(source)) await listUntilAsked(source, sink, progress, signal);
+    if (isIdle(source)) await listUntilDemanded(source, sink, progress, signal);
     else if (
       progress.version === undefined && source.client.transport.offersStreamingLists
     ) await listThenWatch(source, sink, progress, signal);
     else await watchFrom(source, sink, progress, signal);
-    return { kind: 'ended', askedToWaitMs: 0 };
+    return { kind: 'ended', retryAfterMs: 0 };
   } catch (error) {
     if (error instanceof CredentialsChangedError) return { kind: 'rotated' };
-    if (signal.aborted) return { kind: 'ended', askedToWaitMs: 0 };
+    if (signal.aborted) return { kind: 'ended', retryAfterMs: 0 };
     if (isExpired(error)) progress.version = undefined;
     if (error instanceof LimitError) source.client.transport.budget?.exceeded(error);
     sink.connection({ open: false, error });
@@ -115,19 +115,19 @@ async function listAndWatch<T extends KubernetesObject>(
 }
 
 function endingOf(error: unknown): Ending {
-  if (error instanceof UnreachableError) return { kind: 'ended', askedToWaitMs: 0, onceReachable: error.onceReachable };
-  if (!(error instanceof ApiError)) return { kind: 'ended', askedToWaitMs: 0 };
-  return { kind: error.status === 403 ? 'forbidden' : 'ended', askedToWaitMs: error.retryAfterMs ?? 0 };
+  if (error instanceof UnreachableError) return { kind: 'ended', retryAfterMs: 0, onceReachable: error.onceReachable };
+  if (!(error instanceof ApiError)) return { kind: 'ended', retryAfterMs: 0 };
+  return { kind: error.status === 403 ? 'forbidden' : 'ended', retryAfterMs: error.retryAfterMs ?? 0 };
 }
 
 type OnDemand<T extends KubernetesObject> = OpenedSource<T> & { readonly demand: WatchDemand };
 
-function isUnasked<T extends KubernetesObject>(source: OpenedSource<T>): source is OnDemand<T> {
-  return source.demand?.isAsked === false;
+function isIdle<T extends KubernetesObject>(source: OpenedSource<T>): source is OnDemand<T> {
+  return source.demand?.isDemanded === false;
 }
 
 /** Lists the collection. An empty one rests until somebody asks for it; then the watch goes on from the list. */
-async function listUntilAsked<T extends KubernetesObject>(
+async function listUntilDemanded<T extends KubernetesObject>(
   source: OnDemand<T>, sink: ReflectorSink<T>, progress: Progress, signal: AbortSignal,
 ): Promise<void> {
   progress.version = await listPages(source, sink, signal);

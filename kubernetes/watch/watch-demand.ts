@@ -11,12 +11,12 @@ const FILLED_MS = 60_000;
 export class WatchDemand {
   #isWatched = false;
   /** When somebody asked last (monotonic clock, ms); undefined while the collection rests. */
-  #askedAt: number | undefined;
+  #demandedAt: number | undefined;
   readonly #waiting = new Set<() => void>();
 
   /** Whether the collection is to be watched. */
-  get isAsked(): boolean {
-    return this.#askedAt !== undefined;
+  get isDemanded(): boolean {
+    return this.#demandedAt !== undefined;
   }
 
   /** Whether what is known of the collection is kept up to date by a watch. */
@@ -26,7 +26,7 @@ export class WatchDemand {
 
   /** Has the collection watched, from now until a watch of it ends and it is empty. */
   ask(): void {
-    this.#askedAt = performance.now();
+    this.#demandedAt = performance.now();
     for (const wake of this.#waiting) wake();
   }
 
@@ -38,12 +38,13 @@ export class WatchDemand {
   /** A watch of an empty collection ended: the collection rests until somebody asks again, or keeps what was asked. */
   rest(): void {
     this.#isWatched = false;
-    if (this.#askedAt !== undefined && performance.now() - this.#askedAt >= FILLED_MS) this.#askedAt = undefined;
+    const age = performance.now() - (this.#demandedAt ?? Infinity);
+    if (age >= FILLED_MS) this.#demandedAt = undefined;
   }
 
   /** Waits until somebody asks, or the collection is to be listed again. Resolves to whether somebody asked. */
   async untilAsked(signal: AbortSignal): Promise<boolean> {
-    if (this.isAsked) return true;
+    if (this.isDemanded) return true;
     const ms = UNREAD_MS.least + Math.random() * UNREAD_MS.spread;
     return delayUnless((wake) => this.#whenAsked(wake), ms, signal);
   }

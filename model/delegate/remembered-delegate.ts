@@ -11,7 +11,7 @@ import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { findCondition } from '../objects/conditions.ts';
 import { confirmBefore } from './confirmation.ts';
 import { failoverGraceSecondsOf } from '../pod/source-lease.ts';
-import { mergeableAnnotations } from '../proxy/mergeable-annotations.ts';
+import { copyableAnnotations } from '../proxy/copied-annotations.ts';
 import { readSentChanges, type SentChanges } from '../pod/live-changes.ts';
 import { controllerOf, isTerminal, objectKey } from '../pod/pod.ts';
 import { expectShape } from '../objects/schema-check.ts';
@@ -115,7 +115,7 @@ export function toDelegatePodRecord(
     verdict: verdictOf(status),
     status,
     ...generationOf(pod.metadata),
-    annotations: shared.value(mergeableAnnotations(pod.metadata)),
+    annotations: shared.value(copyableAnnotations(pod.metadata)),
     ...targetKeyOf(pod.metadata, shared),
     ...(isPodMode && { asChaperon: toPodModeChaperon({ ...pod, status }, { key, parent, shared }) }),
   };

@@ -72,8 +72,8 @@ export function exportedServiceName(clusterId: string, namespace: string, name: 
 
 /** The ID of this cluster from its Gateways; undefined before the first has reported it. */
 export function ownClusterId(gateways: readonly ClustersetGateway[]): string | undefined {
-  const said = gateways.flatMap(({ status }) => (status === undefined || status.clusterID === '' ? [] : [status]));
-  return said.toSorted((one, other) => Date.parse(other.heartbeat) - Date.parse(one.heartbeat))[0]?.clusterID;
+  const statuses = gateways.flatMap(({ status }) => (status === undefined || status.clusterID === '' ? [] : [status]));
+  return statuses.toSorted((one, other) => Date.parse(other.heartbeat) - Date.parse(one.heartbeat))[0]?.clusterID;
 }
 
 /** One port of an exported Service. */

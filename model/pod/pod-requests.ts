@@ -39,18 +39,18 @@ export function podRequests(spec: PodSpec): ResourceAmounts {
  */
 export function heldRequests({ metadata, spec, status = {} }: Pod): ResourceAmounts {
   if ((metadata.generation ?? 0) <= 1) return podRequests(spec);
-  const asksInVain = findCondition(status.conditions, 'PodResizePending')?.reason === 'Infeasible';
+  const isInfeasible = findCondition(status.conditions, 'PodResizePending')?.reason === 'Infeasible';
   const { containers, initContainers = [], overhead = {}, resources } = spec;
   const { containerStatuses = [], initContainerStatuses = [] } = status;
   const states = new Map([...containerStatuses, ...initContainerStatuses].map((state) => [state.name, state]));
   const held = ({ name, resources: asked }: Container): Container =>
-    ({ name, ...toHeld(asked, states.get(name) ?? {}, asksInVain) });
+    ({ name, ...toHeld(asked, states.get(name) ?? {}, isInfeasible) });
   return podRequests({
     containers: containers.map(held), overhead,
     initContainers: initContainers.map(
       (one) => (one.restartPolicy === 'Always' ? { ...held(one), restartPolicy: 'Always' } : one),
     ),
-    ...toHeld(resources, resources?.requests === undefined ? {} : status, asksInVain),
+    ...toHeld(resources, resources?.requests === undefined ? {} : status, isInfeasible),
   });
 }
 
@@ -58,12 +58,12 @@ export function heldRequests({ metadata, spec, status = {} }: Pod): ResourceAmou
 function toHeld(
   asked: ResourceRequirements | undefined,
   { resources, allocatedResources }: Pick<ContainerStatus | PodStatus, 'resources' | 'allocatedResources'>,
-  asksInVain: boolean,
+  isInfeasible: boolean,
 ): { readonly resources?: ResourceRequirements } {
   if (resources === undefined) return asked === undefined ? {} : { resources: asked };
   const amountsOf = (list: ResourceList | undefined) => parseResourceList(list).amounts;
   const has = maxAmounts(amountsOf(resources.requests), amountsOf(allocatedResources));
-  const requests = asksInVain ? has : maxAmounts(amountsOf(asked?.requests), has);
+  const requests = isInfeasible ? has : maxAmounts(amountsOf(asked?.requests), has);
   return { resources: { ...asked, requests: formatResourceList(requests) } };
 }
 

@@ -25,13 +25,13 @@ const RESTRICTED_VOLUMES: ReadonlySet<string> = new Set(
 const APPARMOR_ANNOTATION = 'container.apparmor.security.beta.kubernetes.io/';
 
 /** A pod to create: its metadata and spec, of any shape. */
-export interface AskedPod {
+export interface CheckedPod {
   readonly annotations: Readonly<Record<string, string>>;
   readonly spec: unknown;
 }
 
 /** Violations of a level by a pod, each with its place; none when it complies. */
-export function securityProblems({ annotations, spec }: AskedPod, level: PodSecurityLevel): readonly string[] {
+export function securityProblems({ annotations, spec }: CheckedPod, level: PodSecurityLevel): readonly string[] {
   if (level === 'privileged') return [];
   if (!isRecord(spec)) return ['spec is not an object'];
   const [containers, misshapen] = containersOf(spec);
@@ -166,7 +166,7 @@ function userProblems({ name, container }: Named, pod: Fields): readonly string[
   ];
 }
 
-/** API servers refuse these fields on a pod for Windows, and no kubelet of Linux starts such a pod. */
+/** API servers reject these fields on a pod for Windows, and no kubelet of Linux starts such a pod. */
 function linuxProblems({ name, container }: Named, pod: Fields): readonly string[] {
   const context = recordOf(container['securityContext']);
   const { drop, add } = recordOf(context['capabilities']);

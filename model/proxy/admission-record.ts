@@ -8,7 +8,7 @@ import {
   CANDIDATE_SCHEDULER, DELEGATE_FINALIZER, ADMIRALTY_PREFIX, PROXY_SCHEDULER, SOURCE_MANIFEST_ANNOTATION,
 } from '../../api/objects/keys.ts';
 import { knownShapeErrors } from '../pod/constraint-shapes.ts';
-import { copiedAnnotationKeys } from './mergeable-annotations.ts';
+import { copiedAnnotationKeys } from './copied-annotations.ts';
 import { userAnnotations } from '../pod/pod-annotations.ts';
 import { isRecord, parsedJson } from '../objects/json-values.ts';
 import { withOwnAtOptOuts, ownAtOptOuts } from './sidecar-opt-outs.ts';

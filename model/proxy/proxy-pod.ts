@@ -8,7 +8,7 @@ import { hasAdmissionRecord, restoreSourcePod, type RestoredPod } from './admiss
 import { findCondition } from '../objects/conditions.ts';
 import { controllerOf, isBound, isGated, isProxyPod, isTerminating, objectKey } from '../pod/pod.ts';
 import { failoverGraceSecondsOf } from '../pod/source-lease.ts';
-import { mergeableAnnotations, copiedAnnotationKeys } from './mergeable-annotations.ts';
+import { copyableAnnotations, copiedAnnotationKeys } from './copied-annotations.ts';
 import { gatesOf, specChangesOf, specDigests, type Gates, type LiveChanges } from '../pod/live-changes.ts';
 import { targetsLostAtPlacement } from './lost-at-placement.ts';
 import { podGroupOf, type PodGroup } from '../pod/pod-group.ts';
@@ -170,7 +170,7 @@ function boundFields(pod: Pod, shared: SharedValues): Pick<
     ...(failoverGraceSeconds !== undefined && { failoverGraceSeconds }),
     ...(lostTargets !== undefined && { lostTargets }),
     ...originOf(metadata),
-    annotations: shared.value(mergeableAnnotations(metadata)),
+    annotations: shared.value(copyableAnnotations(metadata)),
     ...(copiedAnnotations !== undefined && { copiedAnnotations }),
   };
 }

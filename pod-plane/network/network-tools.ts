@@ -61,13 +61,13 @@ function batches(commands: readonly NetworkCommand[]): readonly (readonly Networ
 
 async function runBatch(program: string, input: string): Promise<void> {
   const child = spawn(program, ['-batch', '-'], { stdio: ['pipe', 'ignore', 'pipe'], timeout: LIMITS.timeout });
-  let said = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
+  let errors = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
   child.stdin.on('error', () => undefined).end(input);
   const code =
     await new Promise<number | null>((resolve, reject) => child.once('error', reject).once('close', resolve));
   if (code !== 0) throw new Error(
-    `${program} failed: ${said.trim().slice(0, 500)}; it was asked: ` +
+    `${program} failed: ${errors.trim().slice(0, 500)}; it was asked: ` +
       input.trim().replaceAll('\n', '; ').slice(0, 1_000),
   );
 }
@@ -83,8 +83,8 @@ export async function loosenReversePath(device: string): Promise<void> {
  */
 export async function applyRuleset(ruleset: object): Promise<void> {
   await execute('nft', ['-j', JSON.stringify(ruleset)], LIMITS).catch((error: unknown) => {
-    const said = error instanceof Error && 'stderr' in error ? String(error.stderr) : messageOf(error);
-    throw new Error(`nft refused the rules: ${said.trim().slice(0, 1_000)}`, { cause: error });
+    const errors = error instanceof Error && 'stderr' in error ? String(error.stderr) : messageOf(error);
+    throw new Error(`nft refused the rules: ${errors.trim().slice(0, 1_000)}`, { cause: error });
   });
 }
 

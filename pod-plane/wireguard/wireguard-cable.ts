@@ -241,9 +241,9 @@ export async function startWireguardDriver(options: WireguardDriverOptions): Pro
   const holder: { driver?: WireguardDriver } = {};
   const process = await WireguardProcess.start({
     program: options.program, interfaceName: options.names.tunnel, mtu: tunnelMtu(options.pathMtu),
-    ended: (said) => {
+    ended: (output) => {
       if (holder.driver?.isClosed === true) return; // its link was deleted
-      options.logger.error({ said }, 'WireGuard has ended');
+      options.logger.error({ output }, 'WireGuard has ended');
       void holder.driver?.close();
     },
   });

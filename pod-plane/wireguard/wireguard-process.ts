@@ -12,7 +12,7 @@ export interface WireguardProcessOptions {
   readonly interfaceName: string;
   readonly mtu: number;
   /** Called once with its output when the program exits unexpectedly. */
-  readonly ended: (said: string) => void;
+  readonly ended: (output: string) => void;
 }
 
 const ANSWER_END = /(?:^|\n)errno=-?\d+\n\n$/;
@@ -26,7 +26,7 @@ export class WireguardProcess {
   #turn: Promise<unknown> = Promise.resolve();
   #answer = '';
   #onAnswer: ((text: string) => void) | undefined;
-  #said = '';
+  #output = '';
   #closed = false;
 
   private constructor({ program, interfaceName, mtu, ended }: WireguardProcessOptions) {
@@ -34,10 +34,10 @@ export class WireguardProcess {
     this.#child.stdin.on('error', () => undefined);
     this.#child.stdout.setEncoding('utf8').on('data', (text: string) => this.#onOutput(text));
     this.#child.stderr.setEncoding('utf8')
-      .on('data', (text: string) => (this.#said = (this.#said + text).slice(-2_000)));
+      .on('data', (text: string) => (this.#output = (this.#output + text).slice(-2_000)));
     this.#exited = new Promise((resolve) => {
-      this.#child.once('error', (error) => (this.#said += messageOf(error))).once('close', () => {
-        if (!this.#closed) ended(this.#said.trim());
+      this.#child.once('error', (error) => (this.#output += messageOf(error))).once('close', () => {
+        if (!this.#closed) ended(this.#output.trim());
         this.#closed = true;
         this.#onAnswer?.('');
         resolve();
@@ -89,7 +89,7 @@ export class WireguardProcess {
 
   #ask(operation: string): Promise<string> {
     const { exitCode, signalCode } = this.#child;
-    if (exitCode !== null || signalCode !== null) throw new Error(`WireGuard is not running: ${this.#said.trim()}`);
+    if (exitCode !== null || signalCode !== null) throw new Error(`WireGuard is not running: ${this.#output.trim()}`);
     return new Promise((resolve, reject) => {
       const finish = (outcome: () => void) => {
         clearTimeout(timer);
@@ -101,7 +101,7 @@ export class WireguardProcess {
         finish(() => reject(new Error('WireGuard does not answer')));
       }, ANSWER_MS);
       this.#onAnswer = (text) =>
-        finish(() => (text === '' ? reject(new Error(`WireGuard has ended: ${this.#said.trim()}`)) : resolve(text)));
+        finish(() => (text === '' ? reject(new Error(`WireGuard has ended: ${this.#output.trim()}`)) : resolve(text)));
       this.#answer = '';
       this.#child.stdin.write(operation);
     });

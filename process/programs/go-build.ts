@@ -94,10 +94,10 @@ export async function compile(
   const args = ['build', '-trimpath', '-buildvcs=false', ...tagged, '-ldflags', flags, '-o', output, name];
   const child =
     spawn('go', args, { cwd: source, env: environment.inherited, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
-  let said = '';
+  let log = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => {
-      said = (said + text).slice(-4_000);
+      log = (log + text).slice(-4_000);
     });
   }
   const end = (): void => void (child.pid !== undefined && signalGroup(child.pid, 'SIGTERM'));
@@ -106,5 +106,5 @@ export async function compile(
     await new Promise<number | null>((resolve, reject) => child.once('error', reject).once('close', resolve));
   signal.removeEventListener('abort', end);
   signal.throwIfAborted();
-  if (code !== 0) throw new AppError('StartFailed', `Building ${name} failed:\n${said.trim()}`);
+  if (code !== 0) throw new AppError('StartFailed', `Building ${name} failed:\n${log.trim()}`);
 }

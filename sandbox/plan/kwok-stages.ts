@@ -193,7 +193,7 @@ const running = where('.status.phase', 'In', 'Running');
 const OWNER_KIND = '.metadata.ownerReferences.[].kind';
 const RUN_FOR = `.metadata.annotations["${runForAnnotation}"]`;
 const label = (key: string): string => `.metadata.labels["${key}"]`;
-const askedForNothing = absent(RUN_FOR);
+const withoutDuration = absent(RUN_FOR);
 const ofAJob = { delay: { durationMilliseconds: jobRunsMs }, next: { statusTemplate: podComplete } };
 
 /** Ready, with addresses and the kubelet port; a node's heartbeat is its Lease, which kwok renews by itself. */
@@ -213,8 +213,8 @@ export const nodeStages: readonly Stage[] = [
  */
 export const podStages: readonly Stage[] = [
   stage('pod-ready', 'Pod', [living, where('.status.phase', 'In', 'Pending')], { next: { statusTemplate: podReady } }),
-  stage('pod-complete', 'Pod', [living, running, askedForNothing, where(OWNER_KIND, 'In', 'Job')], ofAJob),
-  stage('delegate-complete', 'Pod', [living, running, askedForNothing, present(label(delegateJobLabel))], ofAJob),
+  stage('pod-complete', 'Pod', [living, running, withoutDuration, where(OWNER_KIND, 'In', 'Job')], ofAJob),
+  stage('delegate-complete', 'Pod', [living, running, withoutDuration, present(label(delegateJobLabel))], ofAJob),
   stage('pod-complete-on-request', 'Pod', [living, running, present(RUN_FOR)], {
     delay: { durationFrom: { jq: { expression: RUN_FOR } } },
     next: { statusTemplate: podComplete },

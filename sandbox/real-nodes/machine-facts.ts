@@ -36,8 +36,8 @@ async function cniPlugins(): Promise<string | undefined> {
 
 /** The last line that a failed program said. */
 function lastWord(error: unknown): string {
-  const said = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : '';
-  return said.split('\n').at(-1) || (error instanceof Error ? error.message : String(error));
+  const errors = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : '';
+  return errors.split('\n').at(-1) || (error instanceof Error ? error.message : String(error));
 }
 
 async function errorOf(program: string, ...args: readonly string[]): Promise<string | undefined> {

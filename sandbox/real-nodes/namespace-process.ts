@@ -47,8 +47,8 @@ export async function startNamespaceProcess(
 /** Runs a program here. Throws AppError `StartFailed` with what it said. */
 export async function runTool(program: string, ...args: readonly string[]): Promise<void> {
   await run(program, [...args]).catch((cause: unknown) => {
-    const said = cause instanceof Error && 'stderr' in cause ? String(cause.stderr).trim() : '';
-    throw new AppError('StartFailed', `${[program, ...args].join(' ')} failed: ${said}`, { cause });
+    const errors = cause instanceof Error && 'stderr' in cause ? String(cause.stderr).trim() : '';
+    throw new AppError('StartFailed', `${[program, ...args].join(' ')} failed: ${errors}`, { cause });
   });
 }
 

@@ -96,10 +96,10 @@ function untilBroken(informer: Pick<Informer<KubernetesObject, unknown>, 'onConn
 
 /** Heartbeats change a node constantly; only the fields that placement reads are stored. */
 function toNodeRecord({ metadata: { name = '', labels = {}, annotations }, spec }: Node): NodeRecord {
-  const said = annotations?.[TARGET_LABELS_ANNOTATION];
+  const listed = annotations?.[TARGET_LABELS_ANNOTATION];
   const { unschedulable, taints } = spec ?? {};
   return {
-    metadata: { name, labels, ...(said !== undefined && { annotations: { [TARGET_LABELS_ANNOTATION]: said } }) },
+    metadata: { name, labels, ...(listed !== undefined && { annotations: { [TARGET_LABELS_ANNOTATION]: listed } }) },
     spec: { ...(unschedulable !== undefined && { unschedulable }), ...(taints && { taints }) },
   };
 }

@@ -10,14 +10,14 @@ import type { TargetSnapshot } from '../snapshot/snapshot.ts';
 import type { Rejection } from '../snapshot/rejection.ts';
 import { toTargetCapacity, type TargetCapacity } from '../snapshot/target-capacity.ts';
 import type { NodeRequirements } from '../snapshot/node-requirements.ts';
-import type { TargetTraits } from '../snapshot/target-traits.ts';
+import type { VirtualNodeInfo } from '../snapshot/virtual-node-info.ts';
 
 /** A target as passed to {@link TargetViews.update}. */
 export interface TargetIdentity {
   readonly ref: TargetRef;
   readonly key: string;
   readonly nodeName: string;
-  readonly traits?: TargetTraits;
+  readonly nodeInfo?: VirtualNodeInfo;
 }
 
 /** The capacity of all targets. */
@@ -134,11 +134,11 @@ export class TargetViews {
 
 /** Snapshots of all targets have one hidden class: each decision reads a thousand of them. */
 function toSnapshot(
-  { ref, key, nodeName, traits }: TargetIdentity, unavailable: Rejection | undefined,
+  { ref, key, nodeName, nodeInfo }: TargetIdentity, unavailable: Rejection | undefined,
   capacity: TargetCapacity | undefined,
 ): TargetSnapshot {
   return {
-    ref, key, nodeName, ...(traits !== undefined && { traits }), ...(unavailable !== undefined && { unavailable }),
+    ref, key, nodeName, ...(nodeInfo !== undefined && { nodeInfo }), ...(unavailable !== undefined && { unavailable }),
     ...(capacity !== undefined && { capacity }),
   };
 }

@@ -6,7 +6,7 @@ import type { TargetClusters } from '../../targets/target-clusters.ts';
 import { withheldFrom } from '../../targets/target-object.ts';
 import { TargetOutages } from './target-outages.ts';
 import type { Rejection } from '../snapshot/rejection.ts';
-import { toTargetTraits } from '../snapshot/target-traits.ts';
+import { toVirtualNodeInfo } from '../snapshot/virtual-node-info.ts';
 import type { PlacementInputs } from './placement-inputs.ts';
 import type { TargetViews } from './target-views.ts';
 
@@ -52,14 +52,14 @@ export class ViewedTargets {
   look({ ref, key, nodeName, availability, session }: TargetCluster): void {
     const { targets, inputs } = this.#clusters;
     const object = targets.object(ref);
-    const traits = toTargetTraits({
+    const nodeInfo = toVirtualNodeInfo({
       kind: ref.kind, nodeName, node: inputs.nodes.get(nodeName), labels: object?.labels ?? {},
       spec: object?.spec ?? {}, rttMs: session?.client.transport.rttMs,
     });
     const unavailable = availability.kind !== 'ready'
       ? availability
       : (object && withheldFrom(object)) ?? this.#restarted(ref);
-    this.#views.update({ ref, key, nodeName, traits }, unavailable);
+    this.#views.update({ ref, key, nodeName, nodeInfo }, unavailable);
   }
 
   /** Removes a target. */

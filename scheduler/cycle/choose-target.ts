@@ -270,7 +270,7 @@ export class TargetChooser {
     const fenced = isFenced ? withFailover : (same: PodChaperon) => same;
     if (rules.overrides === undefined) return { kind: 'chaperon', chaperon: fenced(chaperon) };
     const snapshot = this.#state.views.snapshots().find(({ key }) => key === target);
-    const patched = overriddenChaperon(chaperon, rules, snapshot?.traits);
+    const patched = overriddenChaperon(chaperon, rules, snapshot?.nodeInfo);
     return patched.kind === 'chaperon' ? { ...patched, chaperon: fenced(patched.chaperon) } : patched;
   }
 }

@@ -6,7 +6,7 @@ import { PODS } from '../../api/resource-types.ts';
 import type { Plan } from '../../model/objects/plan.ts';
 import { isTerminal } from '../../model/pod/pod.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
-import { PASSED_OVER_MS } from '../queue/verdict-times.ts';
+import { SKIPPED_WAIT_MS } from '../queue/verdict-times.ts';
 import type { Rejection } from '../snapshot/rejection.ts';
 import { VERDICT_TIMEOUT_MS } from './placement.ts';
 
@@ -76,7 +76,7 @@ function delayMessage({ isReplaceable = false }: ProxyPod, { target, outageMs, e
     const message =
       `waiting for the scheduler of ${target}; another target is tried if it schedules nothing for ` +
         `${VERDICT_TIMEOUT_MS / 1_000} s, or schedules later pods first for ` +
-        `${(VERDICT_TIMEOUT_MS + PASSED_OVER_MS) / 1_000} s`;
+        `${(VERDICT_TIMEOUT_MS + SKIPPED_WAIT_MS) / 1_000} s`;
     return { reason: 'AwaitingVerdict', message };
   }
   if (endsInMs !== undefined) return {

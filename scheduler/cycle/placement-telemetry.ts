@@ -11,7 +11,7 @@ export function recordCandidate(
 ): void {
   if (candidateSince === undefined) return;
   const { trace } = proxy;
-  observeCandidate(outcome.error === undefined ? 'bound' : 'refused', Date.now() - candidateSince);
+  observeCandidate(outcome.error === undefined ? 'bound' : 'rejected', Date.now() - candidateSince);
   if (isTracing() && trace !== undefined) {
     recordSpan(placementSpan(
       proxy, trace, { name: 'candidate', spanId: newSpanId(), startMs: candidateSince, endMs: Date.now(), ...outcome },

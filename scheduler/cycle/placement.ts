@@ -77,7 +77,7 @@ export type PlacementStep =
   }
   | { readonly kind: 'release'; readonly plan: Plan };
 
-/** How long a target may take without a decision about any pod, in ms; see `VerdictTimes` for pods passed over. */
+/** How long a target may take without a decision about any pod, in ms; see `VerdictTimes` for skipped pods. */
 export const VERDICT_TIMEOUT_MS = 10_000;
 
 /** How long a target with a declared autoscaler may take to add a node, in ms. */
@@ -137,9 +137,9 @@ function planByVerdict(state: PlacementState, candidate: Candidate, now: number)
   const { group, scaleUpUntil = 0 } = state;
   const { target, delegate } = candidate;
   const verdict = verdictOf(candidate);
-  const hasSaidNo = verdict.kind === 'rejected' || verdict.kind === 'gated';
+  const isNegative = verdict.kind === 'rejected' || verdict.kind === 'gated';
   // the condition "Unschedulable" is what triggers an autoscaler
-  if (hasSaidNo && now < scaleUpUntil && delegate !== undefined) return { kind: 'wait', ms: scaleUpUntil - now };
+  if (isNegative && now < scaleUpUntil && delegate !== undefined) return { kind: 'wait', ms: scaleUpUntil - now };
   switch (verdict.kind) {
     case 'scheduled':
       return mayCommit(group) ? { kind: 'bind', target, plan: planBinding(state, candidate) } : { kind: 'wait' };
@@ -154,7 +154,7 @@ function planByVerdict(state: PlacementState, candidate: Candidate, now: number)
       return awaitVerdict(candidate, now, {
         reason: 'NoVerdict',
         message:
-          `its scheduler did not place the pod within ${VERDICT_TIMEOUT_MS / 1000} s, or passed it over; check that ` +
+          `its scheduler did not place the pod within ${VERDICT_TIMEOUT_MS / 1000} s, or skipped it; check that ` +
             'the scheduler that the pod names runs there, and that the resource claims that it names exist there',
       });
   }

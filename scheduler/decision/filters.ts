@@ -74,7 +74,7 @@ export function concerns(target: TargetSnapshot, namespace: string): boolean {
 export function labelsByNode(
   targets: readonly TargetSnapshot[],
 ): ReadonlyMap<string, Readonly<Record<string, string>>> {
-  return new Map(targets.map(({ nodeName, traits }) => [nodeName, traits?.labels ?? {}]));
+  return new Map(targets.map(({ nodeName, nodeInfo }) => [nodeName, nodeInfo?.labels ?? {}]));
 }
 
 /** What the pod's delegate requires of a node of this target. */
@@ -87,7 +87,7 @@ function policy({ placement }: PodToSchedule): Check | undefined {
   if (rules === undefined || (rules.blocked === undefined && rules.require.length + rules.forbid.length === 0)) {
     return undefined;
   }
-  return ({ traits }) => ruleAgainst(rules, traits);
+  return ({ nodeInfo }) => ruleAgainst(rules, nodeInfo);
 }
 
 const CORDON_TAINT = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
@@ -97,13 +97,13 @@ function virtualNode({ placement }: PodToSchedule): Check | undefined {
   if (placement === undefined) return undefined;
   const ignoresCordon =
     placement.constraints.tolerations?.some((toleration) => toleratesTaint(toleration, CORDON_TAINT)) ?? false;
-  return ({ traits, nodeName }) => {
-    if (traits === undefined) return undefined;
-    if (!traits.hasNode) return {
+  return ({ nodeInfo, nodeName }) => {
+    if (nodeInfo === undefined) return undefined;
+    if (!nodeInfo.hasNode) return {
       reason: 'NoVirtualNode',
       message: `its virtual node ${nodeName} does not exist; check that the component virtual-node runs`,
     };
-    if (!traits.cordoned || ignoresCordon) return undefined;
+    if (!nodeInfo.cordoned || ignoresCordon) return undefined;
     return {
       reason: 'Cordoned', message: `its virtual node is cordoned; "kubectl uncordon ${nodeName}" allows pods again`,
     };
@@ -113,8 +113,8 @@ function virtualNode({ placement }: PodToSchedule): Check | undefined {
 function taints({ placement }: PodToSchedule): Check | undefined {
   const tolerations = placement?.constraints.tolerations;
   if (placement === undefined) return undefined;
-  return ({ traits, nodeName }) => {
-    const taint = firstUntoleratedTaint(traits?.taints, tolerations);
+  return ({ nodeInfo, nodeName }) => {
+    const taint = firstUntoleratedTaint(nodeInfo?.taints, tolerations);
     if (taint === undefined) return undefined;
     const text = `${taint.key}${taint.value ? `=${taint.value}` : ''}:${taint.effect}`;
     return {
@@ -131,11 +131,11 @@ function nodeAffinity({ placement }: PodToSchedule): Check | undefined {
   const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   if (nodeSelector === undefined && required === undefined) return undefined;
   const wanted = Object.entries(nodeSelector ?? {});
-  return ({ traits, nodeName }) => {
-    if (traits === undefined || matchesNodeSelector(
-      { ...(nodeSelector && { nodeSelector }), ...(affinity && { affinity }) }, traits.labels, nodeName,
+  return ({ nodeInfo, nodeName }) => {
+    if (nodeInfo === undefined || matchesNodeSelector(
+      { ...(nodeSelector && { nodeSelector }), ...(affinity && { affinity }) }, nodeInfo.labels, nodeName,
     )) return undefined;
-    const missed = wanted.find(([key, value]) => traits.labels[key] !== value);
+    const missed = wanted.find(([key, value]) => nodeInfo.labels[key] !== value);
     if (missed === undefined) return {
       reason: 'NodeAffinity',
       message:
@@ -143,7 +143,7 @@ function nodeAffinity({ placement }: PodToSchedule): Check | undefined {
           "ClusterTarget or Target",
     };
     const [key, value] = missed;
-    const has = Object.hasOwn(traits.labels, key) ? `${key}=${traits.labels[key] ?? ''}` : `no label ${key}`;
+    const has = Object.hasOwn(nodeInfo.labels, key) ? `${key}=${nodeInfo.labels[key] ?? ''}` : `no label ${key}`;
     return {
       reason: 'NodeSelector',
       message:
@@ -189,8 +189,8 @@ function resources(pod: PodToSchedule): Check {
 }
 
 /** Nodes that the target's autoscaler may add: as its object declares them, else as its nodes tell. */
-function headroomOf({ traits, capacity }: TargetSnapshot): TargetCapacity | undefined {
-  return traits?.headroom ?? capacity?.headroom;
+function headroomOf({ nodeInfo, capacity }: TargetSnapshot): TargetCapacity | undefined {
+  return nodeInfo?.headroom ?? capacity?.headroom;
 }
 
 /** Whether a node that the target's autoscaler may add fits the pod. */

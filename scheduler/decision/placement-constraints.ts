@@ -9,7 +9,7 @@ import { overriddenChaperon } from '../snapshot/delegate-overrides.ts';
 import type { PlacedPods } from '../snapshot/placed-pods.ts';
 import { rulesFor, type PlacementRules, type PolicyBook } from '../snapshot/placement-rules.ts';
 import { parseWeights, type ScoreWeights } from '../../model/proxy/score-weights.ts';
-import { mergeWeights } from '../snapshot/score-weights.ts';
+import { mergeWeights } from '../snapshot/default-weights.ts';
 import type { PlacementConstraints, PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
 import { toRequirements } from '../snapshot/target-capacity.ts';
 import type { NodeRequirements } from '../snapshot/node-requirements.ts';
@@ -127,7 +127,7 @@ function overridesFor(
   const overridden = new Map<string, NodeRequirements>();
   const unpatchable = new Map<string, string>();
   for (const target of targets) {
-    const patched = overriddenChaperon(chaperon, rules, target.traits);
+    const patched = overriddenChaperon(chaperon, rules, target.nodeInfo);
     if (patched.kind === 'failed') unpatchable.set(target.key, patched.message);
     else if (patched.chaperon !== chaperon) overridden.set(target.key, intern(toRequirements(patched.chaperon.spec)));
   }

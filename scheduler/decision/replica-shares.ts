@@ -4,7 +4,7 @@
 import { matchesLabelSelector } from '../../model/objects/label-selector.ts';
 import type { PlacementConstraints, PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
 import type { Rejection } from '../snapshot/rejection.ts';
-import { labelsFor } from '../snapshot/target-traits.ts';
+import { labelsFor } from '../snapshot/virtual-node-info.ts';
 
 /** Current replicas of a replica share relative to its weight; the lowest is next. */
 interface ReplicaShareState {
@@ -25,7 +25,7 @@ export function replicaShareRank(pod: PodToSchedule, targets: readonly TargetSna
   if (placement === undefined || replicas === undefined) return undefined;
   const { shares } = replicas.value;
   const shareOf = (target: TargetSnapshot) =>
-    shares.findIndex(({ targets: selector }) => matchesLabelSelector(selector, labelsFor(replicas, target.traits)));
+    shares.findIndex(({ targets: selector }) => matchesLabelSelector(selector, labelsFor(replicas, target.nodeInfo)));
   const byNode = countByNode(pod.namespace, placement);
   const states: ReplicaShareState[] = shares.map(({ weight }, index) => ({
     weight,

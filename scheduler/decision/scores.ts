@@ -5,7 +5,7 @@ import { CPU, PODS, type ResourceAmounts } from '../../model/resources/resources
 import { matchesNodeSelectorTerm } from '../../model/pod/node-selector.ts';
 import { labelsByNode, requirementsIn } from './filters.ts';
 import { podPreference } from './pod-affinity.ts';
-import { DEFAULT_WEIGHTS } from '../snapshot/score-weights.ts';
+import { DEFAULT_WEIGHTS } from '../snapshot/default-weights.ts';
 import type { PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
 import type { TargetCapacity } from '../snapshot/target-capacity.ts';
 import { spreadCount } from './topology-spread.ts';
@@ -37,7 +37,8 @@ const SCORES: Readonly<Record<ScoreName, Prepare>> = {
   preferredAffinity,
   spread: (pod, targets) => ascending(spreadCount(pod, targets), targets),
   rtt: () =>
-    ({ traits }) => (traits?.rttMs === undefined ? 0 : HALF_AT_RTT_MS / (HALF_AT_RTT_MS + Math.max(0, traits.rttMs))),
+    ({ nodeInfo: { rttMs } = {} }) =>
+      (rttMs === undefined ? 0 : HALF_AT_RTT_MS / (HALF_AT_RTT_MS + Math.max(0, rttMs))),
   cost,
   locality: (pod) => (target) => locality(pod, target),
 };
@@ -150,7 +151,7 @@ function preferredAffinity(pod: PodToSchedule, targets: readonly TargetSnapshot[
   const near = podPreference(pod, labelsByNode(targets));
   if (terms.length === 0 && near === undefined) return undefined;
   const preference = (target: TargetSnapshot) => {
-    const labels = target.traits?.labels ?? {};
+    const labels = target.nodeInfo?.labels ?? {};
     const byNode = terms.reduce(
       (sum, { weight, preference: term }) =>
         sum + (matchesNodeSelectorTerm(term, labels, target.nodeName) ? weight : 0),
@@ -191,7 +192,7 @@ function cost(pod: PodToSchedule, targets: readonly TargetSnapshot[]): Score {
 
 /** Price of the pod per hour on a target; undefined when nothing that the pod requests has a price there. */
 export function priceOf(pod: PodToSchedule, target: TargetSnapshot): number | undefined {
-  const prices = target.traits?.prices;
+  const prices = target.nodeInfo?.prices;
   if (prices === undefined) return undefined;
   const { requests } = requirementsIn(pod, target);
   let sum: number | undefined;
@@ -203,10 +204,10 @@ export function priceOf(pod: PodToSchedule, target: TargetSnapshot): number | un
 }
 
 /** Distance between target and source: 1 for the source itself, ¾ in its zone, ½ in its region, else 0. */
-function locality({ placement }: PodToSchedule, { traits }: TargetSnapshot): number {
-  if (traits?.isSelf === true) return 1;
+function locality({ placement }: PodToSchedule, { nodeInfo }: TargetSnapshot): number {
+  if (nodeInfo?.isSelf === true) return 1;
   const { region, zone } = placement?.location ?? {};
-  const isIn = (key: string, value: string | undefined) => value !== undefined && traits?.labels[key] === value;
+  const isIn = (key: string, value: string | undefined) => value !== undefined && nodeInfo?.labels[key] === value;
   if (isIn('topology.kubernetes.io/zone', zone)) return 0.75;
   return isIn('topology.kubernetes.io/region', region) ? 0.5 : 0;
 }

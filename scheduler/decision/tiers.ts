@@ -3,7 +3,7 @@ import { matchesLabelSelector } from '../../model/objects/label-selector.ts';
 import type { PlacementRules } from '../snapshot/placement-rules.ts';
 import type { PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
 import type { Rejection } from '../snapshot/rejection.ts';
-import { labelsFor } from '../snapshot/target-traits.ts';
+import { labelsFor } from '../snapshot/virtual-node-info.ts';
 
 /**
  * Tier of a target, from 0; undefined when no tier selects it. A target that several tiers select is in the first of
@@ -12,7 +12,8 @@ import { labelsFor } from '../snapshot/target-traits.ts';
 export function tierOf(rules: PlacementRules | undefined, target: TargetSnapshot): number | undefined {
   if (rules?.tiers === undefined) return 0;
   const index =
-    rules.tiers.value.findIndex(({ targets }) => matchesLabelSelector(targets, labelsFor(rules.tiers, target.traits)));
+    rules.tiers.value
+      .findIndex(({ targets }) => matchesLabelSelector(targets, labelsFor(rules.tiers, target.nodeInfo)));
   return index < 0 ? undefined : index;
 }
 

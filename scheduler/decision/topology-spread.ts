@@ -26,10 +26,10 @@ export function topologySpreadFilter(pod: PodToSchedule, targets: readonly Targe
 ) | undefined {
   const counted = countConstraints(pod, targets, 'DoNotSchedule');
   if (counted.length === 0) return undefined;
-  return ({ traits }) => {
+  return ({ nodeInfo }) => {
     for (const { constraint, byDomain, least, self } of counted) {
       const { topologyKey, maxSkew } = constraint;
-      const domain = labelOf(traits?.labels ?? {}, topologyKey);
+      const domain = labelOf(nodeInfo?.labels ?? {}, topologyKey);
       if (domain === undefined) return missingKey(topologyKey, 'topologySpreadConstraints');
       const skew = (byDomain.get(domain) ?? 0) + self - least;
       if (skew > maxSkew) {
@@ -51,10 +51,10 @@ export function spreadCount(pod: PodToSchedule, targets: readonly TargetSnapshot
 ) | undefined {
   const counted = countConstraints(pod, targets, 'ScheduleAnyway');
   if (counted.length === 0) return undefined;
-  return ({ traits }) => {
+  return ({ nodeInfo }) => {
     let sum = 0;
     for (const { constraint, byDomain } of counted) {
-      const domain = labelOf(traits?.labels ?? {}, constraint.topologyKey);
+      const domain = labelOf(nodeInfo?.labels ?? {}, constraint.topologyKey);
       if (domain === undefined) return Infinity; // kube-scheduler ignores such nodes; they sort last
       sum += byDomain.get(domain) ?? 0;
     }
@@ -69,8 +69,9 @@ function countConstraints(pod: PodToSchedule, targets: readonly TargetSnapshot[]
   );
   if (placement === undefined || constraints.length === 0) return [];
   const keys = constraints.map(({ topologyKey }) => topologyKey);
-  const complete =
-    targets.filter(({ traits }) => traits !== undefined && keys.every((key) => Object.hasOwn(traits.labels, key)));
+  const complete = targets.filter(
+    ({ nodeInfo }) => nodeInfo !== undefined && keys.every((key) => Object.hasOwn(nodeInfo.labels, key)),
+  );
   return constraints.map((constraint) => count(constraint, { namespace: pod.namespace, placement, targets: complete }));
 }
 
@@ -105,7 +106,7 @@ function domainsByNode(
 ): ReadonlyMap<string, string> {
   const domains = new Map<string, string>();
   for (const target of targets) {
-    const domain = labelOf(target.traits?.labels ?? {}, constraint.topologyKey);
+    const domain = labelOf(target.nodeInfo?.labels ?? {}, constraint.topologyKey);
     if (domain !== undefined && isCounted(constraint, placement, target)) domains.set(target.nodeName, domain);
   }
   return domains;
@@ -117,11 +118,12 @@ function domainsByNode(
  */
 function isCounted(
   { nodeAffinityPolicy = 'Honor', nodeTaintsPolicy = 'Ignore' }: TopologySpreadConstraint,
-  { constraints, rules }: PlacementConstraints, { traits, nodeName }: TargetSnapshot,
+  { constraints, rules }: PlacementConstraints, { nodeInfo, nodeName }: TargetSnapshot,
 ): boolean {
-  const labels: StringMap = traits?.labels ?? {};
+  const labels: StringMap = nodeInfo?.labels ?? {};
   const isExcluded = (): boolean =>
-    !matchesNodeSelector(constraints, labels, nodeName) || ruleAgainst(rules, traits) !== undefined;
+    !matchesNodeSelector(constraints, labels, nodeName) || ruleAgainst(rules, nodeInfo) !== undefined;
   if (nodeAffinityPolicy === 'Honor' && isExcluded()) return false;
-  return nodeTaintsPolicy === 'Ignore' || firstUntoleratedTaint(traits?.taints, constraints.tolerations) === undefined;
+  return nodeTaintsPolicy === 'Ignore' ||
+    firstUntoleratedTaint(nodeInfo?.taints, constraints.tolerations) === undefined;
 }

@@ -8,7 +8,7 @@ import type { PlacementConstraints, PodToSchedule, TargetSnapshot } from '../sna
 import type { Rejection } from '../snapshot/rejection.ts';
 import { toTargetCapacity } from '../snapshot/target-capacity.ts';
 import type { NodeRequirements } from '../snapshot/node-requirements.ts';
-import type { TargetTraits } from '../snapshot/target-traits.ts';
+import type { VirtualNodeInfo } from '../snapshot/virtual-node-info.ts';
 
 /** A target at the time of a decision. */
 export interface RecordedTarget {
@@ -18,10 +18,11 @@ export interface RecordedTarget {
   readonly unavailable?: Rejection;
   /** Its remaining capacity, without assumed pods. */
   readonly summary?: ClusterSummary;
-  readonly traits?: RecordedTraits;
+  /** Its `nodeInfo`; logs of all versions have this name. */
+  readonly traits?: RecordedNodeInfo;
 }
 
-type RecordedTraits = Omit<TargetTraits, 'prices' | 'headroom'> & {
+type RecordedNodeInfo = Omit<VirtualNodeInfo, 'prices' | 'headroom'> & {
   readonly labels: StringMap;
   readonly taints: readonly Taint[];
   readonly prices?: readonly (readonly [string, number])[];
@@ -29,18 +30,18 @@ type RecordedTraits = Omit<TargetTraits, 'prices' | 'headroom'> & {
 };
 
 /** A target as plain data. */
-export function recordTarget({ ref, key, nodeName, unavailable, capacity, traits }: TargetSnapshot): RecordedTarget {
+export function recordTarget({ ref, key, nodeName, unavailable, capacity, nodeInfo }: TargetSnapshot): RecordedTarget {
   return {
     ref, key, nodeName,
     ...(unavailable !== undefined && { unavailable }),
     ...(capacity !== undefined && { summary: capacity.toSummary() }),
-    ...(traits !== undefined && { traits: recordTraits(traits) }),
+    ...(nodeInfo !== undefined && { traits: recordNodeInfo(nodeInfo) }),
   };
 }
 
-function recordTraits({ prices, headroom, ...traits }: TargetTraits): RecordedTraits {
+function recordNodeInfo({ prices, headroom, ...nodeInfo }: VirtualNodeInfo): RecordedNodeInfo {
   return {
-    ...traits, ...(prices !== undefined && { prices: [...prices] }),
+    ...nodeInfo, ...(prices !== undefined && { prices: [...prices] }),
     ...(headroom !== undefined && { headroom: headroom.toSummary() }),
   };
 }
@@ -49,13 +50,13 @@ function recordTraits({ prices, headroom, ...traits }: TargetTraits): RecordedTr
 export function restoreTarget({ summary, traits, ...identity }: RecordedTarget): TargetSnapshot {
   return {
     ...identity, ...(summary !== undefined && { capacity: toTargetCapacity(summary) }),
-    ...(traits !== undefined && { traits: restoreTraits(traits) }),
+    ...(traits !== undefined && { nodeInfo: restoreNodeInfo(traits) }),
   };
 }
 
-function restoreTraits({ prices, headroom, ...traits }: RecordedTraits): TargetTraits {
+function restoreNodeInfo({ prices, headroom, ...nodeInfo }: RecordedNodeInfo): VirtualNodeInfo {
   return {
-    ...traits, ...(prices !== undefined && { prices: new Map(prices) }),
+    ...nodeInfo, ...(prices !== undefined && { prices: new Map(prices) }),
     ...(headroom !== undefined && { headroom: toTargetCapacity(headroom) }),
   };
 }

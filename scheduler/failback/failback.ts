@@ -28,7 +28,7 @@ export type FailbackStep =
 export interface ReturnedTarget {
   readonly readySince: number | undefined;
   readonly evictedAt: number | undefined;
-  /** Key of the pod of the last eviction, which may have been refused. */
+  /** Key of the pod of the last eviction, which may have been rejected. */
   readonly evictedKey?: string | undefined;
   /** Pods that are away from it and should return. */
   readonly away: readonly ProxyPod[];

@@ -3,7 +3,7 @@ import type { TargetCluster } from '../../targets/target-cluster.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
 import type { PlacementInputs } from '../cache/placement-inputs.ts';
 import { mayFollow, type SelectedObject } from '../snapshot/placement-rules.ts';
-import { toTargetLabels } from '../snapshot/target-traits.ts';
+import { toTargetLabels } from '../snapshot/virtual-node-info.ts';
 
 /** The rules of the current policies. */
 export class FollowRules {

@@ -4,7 +4,7 @@ import type { LabelSelector } from '../../api/objects/selectors.ts';
 import { formatSelector, matchesLabelSelector } from '../../model/objects/label-selector.ts';
 import { NO_RULES, ruleAgainst, type KnownPolicy, type SetByPolicy } from '../snapshot/placement-rules.ts';
 import type { Rejection } from '../snapshot/rejection.ts';
-import { labelsFor, type TargetLabels } from '../snapshot/target-traits.ts';
+import { labelsFor, type TargetLabels } from '../snapshot/virtual-node-info.ts';
 
 /** What a policy makes of the targets that there are. */
 export interface PolicyReach {
@@ -38,7 +38,7 @@ export function exclusionBy(policy: KnownPolicy, target: TargetLabels): Rejectio
 
 function ruleOf(policy: KnownPolicy, target: TargetLabels): Rejection | undefined {
   const { require, forbid } = policy.spec;
-  return ruleAgainst({ ...NO_RULES, require: said(policy, require), forbid: said(policy, forbid) }, target);
+  return ruleAgainst({ ...NO_RULES, require: termsOf(policy, require), forbid: termsOf(policy, forbid) }, target);
 }
 
 function blockedBy(policy: KnownPolicy, targets: readonly TargetLabels[]): string | undefined {
@@ -56,7 +56,7 @@ function blockedBy(policy: KnownPolicy, targets: readonly TargetLabels[]): strin
 
 function againstAll(policy: KnownPolicy, targets: readonly TargetLabels[]): string {
   const { require, forbid } = policy.spec;
-  const required = { ...NO_RULES, require: said(policy, require) };
+  const required = { ...NO_RULES, require: termsOf(policy, require) };
   const isRequired = targets.some((target) => ruleAgainst(required, target) === undefined);
   if (require !== undefined && !isRequired) {
     return `no target has the labels that it requires (${formatSelector(require)})`;
@@ -81,7 +81,7 @@ function selects({ namespace }: KnownPolicy, part: Part, target: TargetLabels): 
   return matchesLabelSelector(part.targets, labelsFor({ isClusterScoped: namespace === undefined }, target));
 }
 
-function said(
+function termsOf(
   { title, namespace }: KnownPolicy, value: LabelSelector | undefined,
 ): readonly SetByPolicy<LabelSelector>[] {
   return value === undefined ? [] : [{ by: title, value, isClusterScoped: namespace === undefined }];

@@ -7,7 +7,7 @@ import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
 import type { PlacementInputs } from '../cache/placement-inputs.ts';
 import type { KnownPolicy } from '../snapshot/placement-rules.ts';
-import { toTargetLabels, type TargetLabels } from '../snapshot/target-traits.ts';
+import { toTargetLabels, type TargetLabels } from '../snapshot/virtual-node-info.ts';
 import { planExpiry } from './move-expiry.ts';
 import { reachOf } from './policy-reach.ts';
 import { planPolicyStatus } from './policy-status.ts';

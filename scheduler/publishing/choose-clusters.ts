@@ -16,7 +16,7 @@ import { tierOf } from '../decision/tiers.ts';
 import { ruleAgainst, rulesFor, type PlacementRules } from '../snapshot/placement-rules.ts';
 import type { Rejection } from '../snapshot/rejection.ts';
 import type { PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
-import { labelsFor } from '../snapshot/target-traits.ts';
+import { labelsFor } from '../snapshot/virtual-node-info.ts';
 import { toRequirements } from '../snapshot/target-capacity.ts';
 
 /** What a decision is made on. */
@@ -100,9 +100,9 @@ function denialOf(own: string, asked: string, namespaces: ReadonlyMap<string, St
 function isAllowed(target: TargetSnapshot, rules: PlacementRules): boolean {
   const { tiers, replicas } = rules;
   const isInReplicaShare = replicas?.value.whenUnsatisfiable !== 'DoNotSchedule' || replicas.value.shares.some(
-    ({ targets }) => matchesLabelSelector(targets, labelsFor(replicas, target.traits)),
+    ({ targets }) => matchesLabelSelector(targets, labelsFor(replicas, target.nodeInfo)),
   );
-  return target.ref.kind === 'ClusterTarget' && ruleAgainst(rules, target.traits) === undefined && isInReplicaShare
+  return target.ref.kind === 'ClusterTarget' && ruleAgainst(rules, target.nodeInfo) === undefined && isInReplicaShare
     && (tiers === undefined || tierOf(rules, target) !== undefined);
 }
 

@@ -13,13 +13,13 @@ const NAMED = 20;
 export function planDecisionStatus(decision: ClusterDecision, choice: ClusterChoice, now: string): Plan {
   const { namespace = '', name = '', uid = '', generation = 0 } = decision.metadata;
   const before: ClusterDecisionStatus = decision.status ?? {};
-  const told = withConditions(before, [readyCondition(choice)], { generation, now });
+  const next = withConditions(before, [readyCondition(choice)], { generation, now });
   const decisions = decisionsOf(choice, before);
-  const isSame = told === before && isEqual(before.decisions, decisions);
+  const isSame = next === before && isEqual(before.decisions, decisions);
   if (isSame) return NOTHING;
   return [{
     kind: 'patch', type: CLUSTER_DECISIONS, at: { namespace, name, subresource: 'status' }, patchType: 'merge',
-    patch: { metadata: { uid }, status: { ...told, decisions } },
+    patch: { metadata: { uid }, status: { ...next, decisions } },
   }];
 }
 

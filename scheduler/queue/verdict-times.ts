@@ -10,8 +10,8 @@ interface WaitingCandidate {
 
 /** Candidates reach a scheduler's queue in another order than they are observed, by this much at most, in ms. */
 const DISORDER_MS = 2_000;
-/** How much longer than the patience with an idle target a candidate waits that was passed over, in ms. */
-export const PASSED_OVER_MS = 20_000;
+/** How much longer a candidate waits for its verdict once its target has skipped it, in ms. */
+export const SKIPPED_WAIT_MS = 20_000;
 
 interface TargetVerdicts {
   lastAt: number;
@@ -44,7 +44,7 @@ export class VerdictTimes {
     const isPassedOver = [...known.latestByPriority].some(
       ([decided, latest]) => decided <= priority && latest > seenAt + DISORDER_MS,
     );
-    return isPassedOver ? Math.min(since, seenAt + PASSED_OVER_MS) : since;
+    return isPassedOver ? Math.min(since, seenAt + SKIPPED_WAIT_MS) : since;
   }
 
   /** The target was removed. */

@@ -9,7 +9,7 @@ import { matchesLabelSelector } from '../../model/objects/label-selector.ts';
 import { shapeProblem, type Shape } from '../../model/objects/schema-check.ts';
 import { knownShapeErrors } from '../../model/pod/constraint-shapes.ts';
 import type { PlacementRules } from './placement-rules.ts';
-import { labelsFor, type TargetLabels } from './target-traits.ts';
+import { labelsFor, type TargetLabels } from './virtual-node-info.ts';
 
 /** The chaperon for one target, or why the policy's patch does not apply. */
 export type OverriddenChaperon = { readonly kind: 'chaperon'; readonly chaperon: PodChaperon }

@@ -12,7 +12,7 @@ import { formatSelector, matchesLabelSelector } from '../../model/objects/label-
 import { policyProblem } from './policy-problem.ts';
 import type { ScoreWeights } from '../../model/proxy/score-weights.ts';
 import type { Rejection } from './rejection.ts';
-import { labelsFor, type TargetLabels } from './target-traits.ts';
+import { labelsFor, type TargetLabels } from './virtual-node-info.ts';
 
 /** A policy as it is cached. */
 export interface KnownPolicy {
@@ -103,10 +103,10 @@ export function rulesFor(pod: SelectedObject, book: PolicyBook): PlacementRules 
     ...NO_RULES,
     blocked: { reason: 'PolicyInvalid', message: `${broken.title} ${broken.problem ?? ''}; correct or delete it` },
   };
-  const saidBy = (field: 'require' | 'forbid') => selecting.flatMap(({ title, namespace, spec }) => (
+  const termsOf = (field: 'require' | 'forbid') => selecting.flatMap(({ title, namespace, spec }) => (
     spec[field] === undefined ? [] : [{ by: title, value: spec[field], isClusterScoped: namespace === undefined }]
   ));
-  return { require: saidBy('require'), forbid: saidBy('forbid'), ...preferences(selecting) };
+  return { require: termsOf('require'), forbid: termsOf('forbid'), ...preferences(selecting) };
 }
 
 /** Whether a policy selects a pod. An invalid policy selects every pod that it might. */
@@ -187,17 +187,17 @@ function oneDivision(own: readonly KnownPolicy[], rules: Record<string, unknown>
  */
 export function ruleAgainst(rules: PlacementRules, target: TargetLabels | undefined): Rejection | undefined {
   if (rules.blocked !== undefined) return rules.blocked;
-  const isMetBy = (said: SetByPolicy<LabelSelector>) => [
-    labelsFor(said, target), labelsFor(said, target?.assigned ?? target),
-  ].map((labels) => matchesLabelSelector(said.value, labels));
-  const missed = rules.require.find((said) => isMetBy(said).includes(false));
+  const isMetBy = (term: SetByPolicy<LabelSelector>) => [
+    labelsFor(term, target), labelsFor(term, target?.assigned ?? target),
+  ].map((labels) => matchesLabelSelector(term.value, labels));
+  const missed = rules.require.find((term) => isMetBy(term).includes(false));
   if (missed !== undefined) return {
     reason: 'PolicyRequires',
     message:
       `${missed.by} requires targets with ${formatSelector(missed.value)}; label the ` +
         `${missed.isClusterScoped === true ? 'ClusterTarget' : 'ClusterTarget or Target'} if it qualifies`,
   };
-  const met = rules.forbid.find((said) => isMetBy(said).includes(true));
+  const met = rules.forbid.find((term) => isMetBy(term).includes(true));
   if (met !== undefined) {
     return { reason: 'PolicyForbids', message: `${met.by} forbids targets with ${formatSelector(met.value)}` };
   }

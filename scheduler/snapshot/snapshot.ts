@@ -8,7 +8,7 @@ import type { PodClass } from './placed-pods.ts';
 import type { ScoreWeights } from '../../model/proxy/score-weights.ts';
 import type { TargetCapacity } from './target-capacity.ts';
 import type { NodeRequirements } from './node-requirements.ts';
-import type { TargetTraits } from './target-traits.ts';
+import type { VirtualNodeInfo } from './virtual-node-info.ts';
 
 /** A target as a decision sees it. Every change of the target creates another object. */
 export interface TargetSnapshot {
@@ -25,7 +25,7 @@ export interface TargetSnapshot {
    */
   readonly capacity?: TargetCapacity;
   /** Its virtual node and the settings of its object; missing where only capacity is known. */
-  readonly traits?: TargetTraits;
+  readonly nodeInfo?: VirtualNodeInfo;
 }
 
 /** A pod that needs a target. All fields but `rejectedBy` are equal for pods of one class: see EquivalenceCache. */

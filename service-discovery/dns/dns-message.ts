@@ -56,8 +56,8 @@ function decode(message: Buffer): { readonly query: DecodedPacket; readonly ques
     const query = packet.decode(message);
     const [question, ...more] = query.questions ?? [];
     if (question === undefined || more.length > 0 || !PRINTABLE.test(question.name)) return undefined;
-    const toldBack = packet.encode({ questions: [question] }).subarray(HEADER_BYTES);
-    return toldBack.equals(message.subarray(HEADER_BYTES, HEADER_BYTES + toldBack.length))
+    const repeated = packet.encode({ questions: [question] }).subarray(HEADER_BYTES);
+    return repeated.equals(message.subarray(HEADER_BYTES, HEADER_BYTES + repeated.length))
       ? { query, question }
       : undefined;
   } catch {

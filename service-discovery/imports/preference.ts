@@ -7,6 +7,6 @@ export type Preference = 'local' | 'remote' | 'none';
 
 /** The preference in a Service's annotation (Cilium, `service.cilium.io/affinity`); our default is `local`. */
 export function preferenceOf(service: Service | undefined): Preference {
-  const said = service?.metadata.annotations?.[CILIUM_AFFINITY_ANNOTATION];
-  return said === 'remote' || said === 'none' ? said : 'local';
+  const affinity = service?.metadata.annotations?.[CILIUM_AFFINITY_ANNOTATION];
+  return affinity === 'remote' || affinity === 'none' ? affinity : 'local';
 }

@@ -64,11 +64,11 @@ export class Standby {
 
   /** Calls back once when acting components must stop. */
   watch(onBegin: (error: AppError) => void, signal: AbortSignal): void {
-    let isTold = false;
+    let isReported = false;
     const look = async (): Promise<void> => {
       const why = await this.#why(signal);
-      if (why === undefined || isTold || signal.aborted) return;
-      isTold = true;
+      if (why === undefined || isReported || signal.aborted) return;
+      isReported = true;
       onBegin(new AppError('AdmiraltyActive', `${why}; this process exits, to be restarted and stand by.`));
     };
     const looked = (): void => void look().catch((error: unknown) => this.#options.logger.warn(
@@ -79,8 +79,8 @@ export class Standby {
 
   /** Why the components must stand by; undefined when they may act. */
   async #why(signal: AbortSignal): Promise<string | undefined> {
-    const [said] = this.#records.records();
-    if (said !== undefined) return said;
+    const [reason] = this.#records.records();
+    if (reason !== undefined) return reason;
     const live = this.#leases.flatMap((informer) => [...informer.records()]).find((lease) => isHeld(lease, Date.now()));
     if (live === undefined || !(await this.#isSource(signal))) return undefined;
     return `Admiralty is running in this cluster (Lease ${live.metadata.namespace}/${live.metadata.name}): run ` +
@@ -98,14 +98,14 @@ export class Standby {
 
 /** What a migration's record says about standing by; undefined when the components may act. */
 function standbyReason(record: KubernetesObject): string | undefined {
-  return saidIn(record)[MIGRATION_STANDBY_KEY];
+  return dataOf(record)[MIGRATION_STANDBY_KEY];
 }
 
 /** Why elected pods must not be sent to our webhook; undefined when the record allows it. */
 export function webhookOffReason(record: KubernetesObject): string | undefined {
-  return saidIn(record)[MIGRATION_WEBHOOK_KEY];
+  return dataOf(record)[MIGRATION_WEBHOOK_KEY];
 }
 
-function saidIn(record: KubernetesObject): Readonly<Record<string, string>> {
+function dataOf(record: KubernetesObject): Readonly<Record<string, string>> {
   return (record as KubernetesObject & { readonly data?: Readonly<Record<string, string>> }).data ?? {};
 }

@@ -39,7 +39,7 @@ const STREAM_PORT = 8_081;
 const SINK_PORT = 8_082;
 const UDP_PORT = 8_083;
 const CHUNK = Buffer.alloc(256 << 10);
-const [name = 'pod', askedAt] = process.argv.slice(2);
+const [name = 'pod', requestedAt] = process.argv.slice(2);
 const filler = 'x'.repeat(2_000);
 
 const server = createServer((request, response) => {
@@ -183,7 +183,7 @@ function told(text: string): Promise<string> {
     .then((answered) => JSON.stringify(answered));
 }
 
-if (askedAt === undefined) {
+if (requestedAt === undefined) {
   for await (const line of createInterface({ input: process.stdin })) {
     void told(line).then((text) => process.stdout.write(`${text}\n`));
   }
@@ -195,4 +195,4 @@ createServer((request, response) => {
   request.setEncoding('utf8').on('data', (text: string) => (body += text)).on('end', () => {
     void told(body).then((text) => response.end(text));
   });
-}).listen(Number(askedAt));
+}).listen(Number(requestedAt));

@@ -8,9 +8,9 @@ import {
   NO_RULES, rulesFor, toKnownPolicy, type KnownPolicy, type PlacementRules, type PolicyBook,
 } from '../../scheduler/snapshot/placement-rules.ts';
 import type { ScoreWeights } from '../../model/proxy/score-weights.ts';
-import { mergeWeights } from '../../scheduler/snapshot/score-weights.ts';
+import { mergeWeights } from '../../scheduler/snapshot/default-weights.ts';
 import type { PlacementConstraints, PodToSchedule, TargetSnapshot } from '../../scheduler/snapshot/snapshot.ts';
-import { toTargetTraits, type TraitSources } from '../../scheduler/snapshot/target-traits.ts';
+import { toVirtualNodeInfo, type NodeInfoSources } from '../../scheduler/snapshot/virtual-node-info.ts';
 import { aTarget, withNodes, type Change } from './builders.ts';
 
 /** A pod of team-a labelled `app: web` that asks for little; `wishes` change what it is placed by. */
@@ -36,12 +36,12 @@ export const constrained = (constraints: ClusterConstraints) => aPodWithConstrai
 
 /** A target with a virtual node; `labels` are those of its object. */
 export function aPlace(name: string, labels: StringMap = {}, ...changes: Change<TargetSnapshot>[]): TargetSnapshot {
-  return aTarget(name, withTraits({ labels }), ...changes);
+  return aTarget(name, withNodeInfo({ labels }), ...changes);
 }
 
-/** Changes what the traits are put together from. */
-export function withTraits(
-  sources: Partial<TraitSources> & { readonly taints?: readonly Taint[]; readonly cordoned?: boolean },
+/** Changes what the nodeInfo are put together from. */
+export function withNodeInfo(
+  sources: Partial<NodeInfoSources> & { readonly taints?: readonly Taint[]; readonly cordoned?: boolean },
 ): Change<TargetSnapshot> {
   return (target) => {
     const { taints = [], cordoned = false, ...rest } = sources;
@@ -50,8 +50,9 @@ export function withTraits(
     };
     return {
       ...target,
-      traits:
-        toTargetTraits({ nodeName: target.nodeName, node, labels: target.traits?.labels ?? {}, spec: {}, ...rest }),
+      nodeInfo: toVirtualNodeInfo({
+        nodeName: target.nodeName, node, labels: target.nodeInfo?.labels ?? {}, spec: {}, ...rest,
+      }),
     };
   };
 }

@@ -1,6 +1,6 @@
 // Pods that differ in one thing each that the Pod Security Standards speak of, from a plain one and from one that meets
 // them all.
-import type { AskedPod } from '../../model/pod/pod-security.ts';
+import type { CheckedPod } from '../../model/pod/pod-security.ts';
 
 type Change = (pod: Spec) => object;
 interface Spec {
@@ -74,7 +74,7 @@ const STRICT: Spec = {
 };
 
 /** Each with a sentence. */
-export function podsOfAllKinds(): readonly (readonly [string, AskedPod])[] {
+export function podsOfAllKinds(): readonly (readonly [string, CheckedPod])[] {
   return [['plain', PLAIN] as const, ['strict', STRICT] as const].flatMap(([name, spec]) =>
     Object.entries(CHANGES).map(
       ([what, change]) => [`a ${name} pod with ${what}`, {

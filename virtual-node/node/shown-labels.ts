@@ -41,13 +41,13 @@ const MOST = 128;
 
 /** The labels to show, of all that the target reports for its nodes. */
 export function shownLabels(
-  target: TargetRef, said: StringMap, { excluded = '', labels: administrators = {} }: LabelSettings,
+  target: TargetRef, reported: StringMap, { excluded = '', labels: administrators = {} }: LabelSettings,
 ): StringMap {
   const isTenants = target.kind === 'Target';
   const mayShow = isTenants ? (key: string) => SHOWN_OF_TENANTS.has(key) : (key: string) => !isReserved(key);
   const pattern = excluded === '' ? undefined : compileLabelPattern(excluded);
   if (pattern?.kind === 'invalid') return {};
-  const shown = Object.entries(said)
+  const shown = Object.entries(reported)
     .filter(([key, value]) => mayShow(key) && isLabel(key, value) && pattern?.matches(key, value) !== true)
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
     .slice(0, MOST);

@@ -12,7 +12,7 @@ export interface TargetQuestion<T> {
 
 interface Known<T> {
   /** On a monotonic clock, in ms. */
-  readonly askedAt: number;
+  readonly requestedAt: number;
   readonly answer: T | undefined;
 }
 
@@ -33,12 +33,12 @@ export class TargetAnswers<T> {
   /** Requests the value unless it is fresh; `found` is called when it changes. Never rejects. */
   async look(session: TargetSession, found: () => void): Promise<void> {
     const { intervalMs, ask } = this.#question;
-    const { askedAt = -Infinity, answer: before } = this.#known.get(session) ?? {};
-    if (performance.now() - askedAt < intervalMs) return;
-    this.#known.set(session, { askedAt: performance.now(), answer: before });
+    const { requestedAt = -Infinity, answer: before } = this.#known.get(session) ?? {};
+    if (performance.now() - requestedAt < intervalMs) return;
+    this.#known.set(session, { requestedAt: performance.now(), answer: before });
     const answer = await ask(session, before).catch(() => undefined);
     if (answer === undefined || isDeepStrictEqual(answer, before)) return;
-    this.#known.set(session, { askedAt: performance.now(), answer });
+    this.#known.set(session, { requestedAt: performance.now(), answer });
     found();
   }
 }

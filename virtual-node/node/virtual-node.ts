@@ -42,8 +42,8 @@ export function toVirtualNode(
 ): Node {
   const name = virtualNodeName(target);
   const { resourceVersion } = before?.metadata ?? {};
-  const said = summary === undefined ? lastSaid(before) : summary.metadata.labels ?? {};
-  const shown = shownLabels(target, said, settings);
+  const reported = summary === undefined ? lastPublished(before) : summary.metadata.labels ?? {};
+  const shown = shownLabels(target, reported, settings);
   return {
     metadata: {
       name,
@@ -62,7 +62,7 @@ export function toVirtualNode(
  * The labels that a node got from its target before: nothing is known of that now. Any may be one where the annotation
  * that lists them is gone.
  */
-function lastSaid(before: Node | undefined): StringMap {
+function lastPublished(before: Node | undefined): StringMap {
   const { labels = {}, annotations = {} } = before?.metadata ?? {};
   const listed = parsedJson(annotations[TARGET_LABELS_ANNOTATION] ?? '');
   if (!Array.isArray(listed)) return labels;

@@ -2,7 +2,7 @@
 // a denial it requests the permission by an annotation on its own PodChaperon, and the target grants it for that pod.
 // The first stream takes a moment longer.
 import { setTimeout as delay } from 'node:timers/promises';
-import { STREAMS_ASKED_ANNOTATION } from '../../api/objects/keys.ts';
+import { STREAMS_REQUESTED_ANNOTATION } from '../../api/objects/keys.ts';
 import { POD_CHAPERONS } from '../../api/resource-types.ts';
 import { openExchange, type StreamAnswer, type StreamRequest } from '../../kubernetes/stream/stream-exchange.ts';
 import type { Transport } from '../../kubernetes/http/transport.ts';
@@ -46,7 +46,7 @@ async function requestPermission(
   transport: Transport, { namespace, name, uid }: NonNullable<StreamTarget['chaperon']>, signal: AbortSignal,
 ): Promise<boolean> {
   const { group, version, plural } = POD_CHAPERONS;
-  const body = { metadata: { uid, annotations: { [STREAMS_ASKED_ANNOTATION]: new Date().toISOString() } } };
+  const body = { metadata: { uid, annotations: { [STREAMS_REQUESTED_ANNOTATION]: new Date().toISOString() } } };
   const path =
     `/apis/${group}/${version}/namespaces/${encodeURIComponent(namespace)}/${plural}/${encodeURIComponent(name)}`;
   return transport.call({ method: 'PATCH', path, body, contentType: 'application/merge-patch+json' }, signal)

@@ -27,7 +27,7 @@ const NOTHING: TargetUsage = { pods: [], failed: false };
 
 interface Remembered {
   /** On a monotonic clock, in ms. */
-  readonly askedAt: number;
+  readonly requestedAt: number;
   readonly answer: Promise<TargetUsage>;
 }
 
@@ -44,9 +44,9 @@ export class PodUsages {
   /** Usage of the elected pods of one target; never rejects. */
   async of(session: TargetSession): Promise<TargetUsage> {
     const before = this.#remembered.get(session);
-    if (before !== undefined && performance.now() - before.askedAt < FRESH_MS) return before.answer;
+    if (before !== undefined && performance.now() - before.requestedAt < FRESH_MS) return before.answer;
     const answer = this.#ask(session, before?.answer);
-    this.#remembered.set(session, { askedAt: performance.now(), answer });
+    this.#remembered.set(session, { requestedAt: performance.now(), answer });
     return answer;
   }
 

@@ -30,7 +30,7 @@ type MissCause =
 /** The event for such a pod; undefined for any other pod, and for one that is terminating or has ended. */
 export function missedPodEvent(pod: Pod, cause: MissCause = { kind: 'unseen' }): EventRecord | undefined {
   const { namespace = '', name = '', uid = '' } = pod.metadata;
-  if (!isAsked(pod, cause) || isProxyPod(pod) || isTerminating(pod) || isTerminal(pod.status?.phase)) return undefined;
+  if (!isMissed(pod, cause) || isProxyPod(pod) || isTerminating(pod) || isTerminal(pod.status?.phase)) return undefined;
   return {
     regarding: { apiVersion: 'v1', kind: 'Pod', namespace, name, uid },
     type: 'Warning',
@@ -40,7 +40,7 @@ export function missedPodEvent(pod: Pod, cause: MissCause = { kind: 'unseen' }):
   };
 }
 
-function isAsked(pod: Pod, { kind }: MissCause): boolean {
+function isMissed(pod: Pod, { kind }: MissCause): boolean {
   return kind === 'is-label'
     ? Object.hasOwn(pod.metadata.labels ?? {}, ELECT_ANNOTATION) && !isElected(pod)
     : isElected(pod);

@@ -27,7 +27,7 @@ export interface AdmissionResponse {
 }
 
 /** A review with its response. */
-export interface AnsweredReview {
+export interface ReviewResponse {
   readonly apiVersion: string;
   readonly kind: 'AdmissionReview';
   readonly response: AdmissionResponse;
@@ -91,7 +91,7 @@ function answerFromEnvelope(
 }
 
 /** The response to the request with this uid. An unchanged object gets no patch. */
-export function answerReview(apiVersion: string, uid: string, admission: Admission): AnsweredReview {
+export function answerReview(apiVersion: string, uid: string, admission: Admission): ReviewResponse {
   return { apiVersion, kind: 'AdmissionReview', response: toResponse(uid, admission) };
 }
 
@@ -99,7 +99,7 @@ export function answerReview(apiVersion: string, uid: string, admission: Admissi
  * The response as JSON bytes. A base64 patch needs no escaping, so it is inserted as it is: stringifying and encoding a
  * large response takes several times as long.
  */
-export function printReview({ apiVersion, kind, response }: AnsweredReview): Buffer {
+export function printReview({ apiVersion, kind, response }: ReviewResponse): Buffer {
   const { patch, ...rest } = response;
   const frame = JSON.stringify({ apiVersion, kind, response: rest });
   if (patch === undefined) return Buffer.from(frame);
@@ -113,7 +113,7 @@ export function printReview({ apiVersion, kind, response }: AnsweredReview): Buf
 }
 
 /** The response to a request whose handling failed; `code` 500 marks it as our fault and not the user's. */
-export function answerFailure(apiVersion: string, uid: string): AnsweredReview {
+export function answerFailure(apiVersion: string, uid: string): ReviewResponse {
   const status = {
     code: 500, reason: 'InternalError',
     message: 'isthmus: the object could not be reviewed; see the log of the webhook',

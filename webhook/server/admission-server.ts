@@ -15,7 +15,7 @@ import { Handshakes } from '../../process/servers/handshakes.ts';
 import type { Admission } from '../review/admission-answer.ts';
 import type { AdmissionMetrics } from './admission-metrics.ts';
 import {
-  answerFailure, answerReview, parseReview, printReview, type AdmissionRequest, type AnsweredReview,
+  answerFailure, answerReview, parseReview, printReview, type AdmissionRequest, type ReviewResponse,
 } from '../review/admission-review.ts';
 import type { ElectionOf } from './election-cache.ts';
 import { guardConnections, type PublicAnswer } from './connection-guard.ts';
@@ -235,7 +235,7 @@ class Admissions implements AdmissionServer {
 
   #answer(
     apiVersion: string, request: AdmissionRequest, decide: (request: AdmissionRequest) => Admission,
-  ): AnsweredReview {
+  ): ReviewResponse {
     try {
       return answerReview(apiVersion, request.uid, decide(request));
     } catch (error) {

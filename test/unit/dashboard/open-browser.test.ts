@@ -32,8 +32,8 @@ describe('opening the browser', () => {
   }
 
   it('tells it a file that only this user can read, and not the key, which every user could see', async () => {
-    const { isAsked, forget } = await openBrowser(ADDRESS, 'linux');
-    assert.equal(isAsked, true);
+    const { isStarted, forget } = await openBrowser(ADDRESS, 'linux');
+    assert.equal(isStarted, true);
     const file = await said();
     assert.ok(!file.includes('key'), file);
     assert.equal((await stat(file)).mode & 0o777, 0o600);
@@ -48,7 +48,7 @@ describe('opening the browser', () => {
     const missing = await openBrowser(ADDRESS, 'linux');
     process.env['PATH'] = `${dir}:${path}`;
     const unknown = await openBrowser(ADDRESS, 'sunos');
-    assert.deepEqual([missing.isAsked, unknown.isAsked], [false, false]);
+    assert.deepEqual([missing.isStarted, unknown.isStarted], [false, false]);
     await Promise.all([missing.forget(), unknown.forget()]);
   });
 });

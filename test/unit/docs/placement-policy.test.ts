@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import {
   CLUSTER_PLACEMENT_POLICY_KIND, PLACEMENT_POLICY_KIND, SCORE_NAMES,
 } from '../../../api/kinds/placement-policy.ts';
-import { DEFAULT_WEIGHTS } from '../../../scheduler/snapshot/score-weights.ts';
+import { DEFAULT_WEIGHTS } from '../../../scheduler/snapshot/default-weights.ts';
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 const page = readFileSync(join(ROOT, 'docs/placement-policy.md'), 'utf8');

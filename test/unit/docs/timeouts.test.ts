@@ -7,7 +7,7 @@ import { DEFAULT_TOKEN_SECONDS } from '../../../api/kinds/invitation.ts';
 import { MAX_OWN_TOKEN_SECONDS } from '../../../model/access/confinement-rules.ts';
 import { environment } from '../../../process/config.ts';
 import { VERDICT_TIMEOUT_MS } from '../../../scheduler/cycle/placement.ts';
-import { PASSED_OVER_MS } from '../../../scheduler/queue/verdict-times.ts';
+import { SKIPPED_WAIT_MS } from '../../../scheduler/queue/verdict-times.ts';
 import { HEARTBEAT_TIMEOUT_MS } from '../../../targets/heartbeat.ts';
 import { ROOT, textOf } from '../../support/documented-blocks.ts';
 
@@ -69,7 +69,7 @@ describe('the table of timeouts', () => {
     ['docs/threat-model.md', 'tokens of sources for a day', DEFAULT_TOKEN_SECONDS],
     ['docs/threat-model.md', 'own tokens of at most a day', MAX_OWN_TOKEN_SECONDS],
     ['docs/reasons.md', 'decides on no pod for 10 s', VERDICT_TIMEOUT_MS / 1_000],
-    ['docs/reasons.md', 'before this one for 30 s', (VERDICT_TIMEOUT_MS + PASSED_OVER_MS) / 1_000],
+    ['docs/reasons.md', 'before this one for 30 s', (VERDICT_TIMEOUT_MS + SKIPPED_WAIT_MS) / 1_000],
   ];
   for (const [path, text, seconds] of repeated) {
     it(`agrees with ${path}: ${text}`, () => {

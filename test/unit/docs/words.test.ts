@@ -68,12 +68,14 @@ const NOT_IN_CODE: readonly Phrase[] = [
   [/\bLOOK(?:_EVERY)?_MS\b|\blookFor\b/, 'INTERVAL_MS, POLL_INTERVAL_MS, pollUntil'],
   [/\bShell (?:of|in|:)/, 'what it reconciles'],
   [/\bawaitsKubelet\b/, 'isGracefulDeletion'], [/\bisGivenUp\b|\bgivenUp\b/, 'isAbandoned'],
-  [/\bLostTargets?\b|\blostForMs\b/, 'outages'], [/\bGroupHead\b/, 'NodeGroupTraits'],
+  [/\bLostTargets?\b|\blostForMs\b/, 'outages'],
+  [/\bGroupHead\b|\b(?:NodeGroup|Target|Recorded)Traits\b/, 'NodeTemplate, VirtualNodeInfo'],
   [/\bturnDown\b|\bnoteRefusal\b/, 'noteRejection'],
   [/\blentTo\b|\bstopsUnconfirmed\b|\blettingGo\b/i, 'allocatableFor, deletesUnconfirmed, removal of the finalizer'],
   [/\b(?:Kubeconfig|Object|Secret|Copies|Target)Place\b/, 'ref, NamespacedName'],
   [/\bincarnation\b/i, 'instance ID'], [/\bunlessSent\b|\bbriefly\(/, 'withConnectTimeout, metadataOnly'],
   [/\bunderlayMtu\b|\boverlayAddress\b/, 'pathMtu, tunnelAddress'], [/\btakenKeys\b/, 'copiedAnnotationKeys'],
+  [/\bACTED_ON\b|\bAsked(?:Pod|Streams|Request)\b/, 'DENIED_DOMAINS, RequestedStreams'],
   [/\bgaps: readonly\b/, 'unreadable'], [/\bOpenRows\b/, 'EligibleRows'], [/\bhear\(/, 'observe, noteAnswer'],
 ];
 

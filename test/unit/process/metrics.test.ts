@@ -53,7 +53,7 @@ describe('metrics', () => {
     observeDecision('of-test', 5);
     observeBound(-3);
     observeRejection('ClusterTarget/test');
-    observeCandidate('refused', 1_500);
+    observeCandidate('rejected', 1_500);
     observeShown(-3);
     showTarget('ClusterTarget/test', { isReady: true, rttMs: 4, free: { cpu: 1.5, pods: 7 } });
     assert.equal(
@@ -61,8 +61,8 @@ describe('metrics', () => {
       'isthmus_scheduling_decision_duration_seconds_sum{outcome="of-test"} 0.005',
     );
     assert.equal(
-      await line('isthmus_scheduling_candidate_duration_seconds_sum{outcome="refused"}'),
-      'isthmus_scheduling_candidate_duration_seconds_sum{outcome="refused"} 1.5',
+      await line('isthmus_scheduling_candidate_duration_seconds_sum{outcome="rejected"}'),
+      'isthmus_scheduling_candidate_duration_seconds_sum{outcome="rejected"} 1.5',
     );
     assert.equal(
       await line('isthmus_delegation_pod_shown_duration_seconds_sum'),
@@ -76,15 +76,15 @@ describe('metrics', () => {
       await line('isthmus_target_free{target="ClusterTarget/test",resource="cpu"}'),
       'isthmus_target_free{target="ClusterTarget/test",resource="cpu"} 1.5',
     );
-    const refused = 'isthmus_scheduling_candidates_refused_total{target="ClusterTarget/';
-    assert.equal(await line(`${refused}test"}`), `${refused}test"} 1`);
+    const rejected = 'isthmus_scheduling_candidates_rejected_total{target="ClusterTarget/';
+    assert.equal(await line(`${rejected}test"}`), `${rejected}test"} 1`);
     observeRejection('ClusterTarget/other');
     forgetTarget('ClusterTarget/test');
     for (const name of ['isthmus_target_ready{', 'isthmus_target_free{', 'isthmus_target_round_trip_seconds{',
-      `${refused}test`]) {
+      `${rejected}test`]) {
       assert.equal(await line(name), undefined);
     }
-    assert.equal(await line(refused), `${refused}other"} 1`, 'that of others stays');
+    assert.equal(await line(rejected), `${rejected}other"} 1`, 'that of others stays');
     forgetTarget('ClusterTarget/other');
   });
 

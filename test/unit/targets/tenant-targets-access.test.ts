@@ -145,7 +145,7 @@ describe('an address that Targets may not use', () => {
   after(() => server.stop());
 
   for (const host of ['127.0.0.1', '[::ffff:127.0.0.1]', '0x7f000001']) {
-    it(`is refused where the kubeconfig gives it: ${host}`, async (t) => {
+    it(`is rejected where the kubeconfig gives it: ${host}`, async (t) => {
       const { availability } = await follow(
         t, TENANTS, tenantKubeconfig(`https://${host}:${server.port}`, certificates), DEFAULT_TENANT_SETTINGS,
       );

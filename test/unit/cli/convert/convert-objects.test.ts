@@ -42,7 +42,7 @@ const isElected = ({ objects }: Converted): boolean => JSON.stringify(objects).i
 describe('a workload that a policy selects', () => {
   const restrictions: Record<string, object> = {
     'an unknown field': { clusterAffinity: { clusterNames: ['a'], onlyOnSundays: true } },
-    'a selector that Kubernetes would refuse': {
+    'a selector that Kubernetes would reject': {
       clusterAffinity: { labelSelector: { matchExpressions: [{ key: 'a', operator: 'Gt', values: ['1'] }] } },
     },
     'a field that there is not': {

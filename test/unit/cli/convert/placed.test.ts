@@ -19,7 +19,7 @@ import { recordTarget } from '../../../../scheduler/explain/recorded-world.ts';
 import { toKnownPolicy } from '../../../../scheduler/snapshot/placement-rules.ts';
 import type { TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
 import { withNodes } from '../../../support/builders.ts';
-import { aPlace, withTraits } from '../../../support/placement.ts';
+import { aPlace, withNodeInfo } from '../../../support/placement.ts';
 
 const FOLDER = join(import.meta.dirname, '..', '..', '..', '..', '..', 'test', 'golden', 'convert');
 
@@ -36,7 +36,7 @@ const nodeOf = (name: string, taints: readonly Taint[] = []) => ({
 
 /** A target with room for a number of pods. */
 function target(name: string, labels: StringMap = {}, pods = 100): TargetSnapshot {
-  return aPlace(name, labels, withTraits({ labels, node: nodeOf(name) }), room(pods));
+  return aPlace(name, labels, withNodeInfo({ labels, node: nodeOf(name) }), room(pods));
 }
 
 /** How many pods of a golden input go where; `+` more objects. */
@@ -102,10 +102,10 @@ describe('what is converted is placed', () => {
     ],
     'Karmada: a taint that is tolerated': [
       'karmada-tolerations',
-      [aPlace('member1', {}, withTraits({ node: nodeOf('member1', [DEDICATED]) }), room(100))], { member1: 3 },
+      [aPlace('member1', {}, withNodeInfo({ node: nodeOf('member1', [DEDICATED]) }), room(100))], { member1: 3 },
     ],
     'Karmada: a taint that is not tolerated': [
-      'karmada-by-name', [aPlace('member1', {}, withTraits({ node: nodeOf('member1', [DEDICATED]) }), room(100))],
+      'karmada-by-name', [aPlace('member1', {}, withNodeInfo({ node: nodeOf('member1', [DEDICATED]) }), room(100))],
       { waits: 3 },
     ],
   };

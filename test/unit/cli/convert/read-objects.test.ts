@@ -90,7 +90,7 @@ describe('reading manifests', () => {
     'bytes that are not text': ['\u0000\u0001\uFFFD', /./],
   };
   for (const [sentence, [text, problem]] of Object.entries(wrong)) {
-    it(`refuses ${sentence}`, () => assert.match(problemIn(text), problem));
+    it(`rejects ${sentence}`, () => assert.match(problemIn(text), problem));
   }
 
   it('gives back an own field __proto__, and no prototype', () => {

@@ -1,4 +1,4 @@
-// What an API server would refuse is found before it is printed.
+// What an API server would reject is found before it is printed.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { schemaProblem } from '../../../../cli/convert/schema-problems.ts';
@@ -63,7 +63,7 @@ describe('schemaProblem', () => {
     ],
   };
   for (const [what, [object, field, message]] of Object.entries(wrong)) {
-    it(`refuses ${what}`, () => {
+    it(`rejects ${what}`, () => {
       const problem = schemaProblem({ ...object });
       assert.equal(problem?.field, field);
       assert.match(problem?.message ?? '', message);

@@ -100,10 +100,10 @@ describe('what nobody has read', () => {
     reader.finish();
     assert.deepEqual(said(), ['spec.a']);
   });
-  it('is lost where it is refused and set, with what to do instead', () => {
+  it('is lost where it is rejected and set, with what to do instead', () => {
     fc.assert(fc.property(fields, (given) => {
       const { reader, report } = reading(given);
-      reader.refuse({ a: 'use b', b: 'use c' });
+      reader.reject({ a: 'use b', b: 'use c' });
       assert.deepEqual(report.findings.map(({ kind, field, message }) => [kind, field, message]), [
         ...(reader.has('a') ? [['lost', 'spec.a', 'use b']] : []),
           ...(reader.has('b') ? [['lost', 'spec.b', 'use c']] : []),

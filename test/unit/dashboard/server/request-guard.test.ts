@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import {
-  judge, SECURITY_HEADERS, type AskedRequest, type Guarded,
+  judge, SECURITY_HEADERS, type GuardedRequest, type Guarded,
 } from '../../../../dashboard/server/request-guard.ts';
 
 const PORT = 8470;
@@ -10,19 +10,19 @@ const TOKEN = 'the-token';
 const HERE: Guarded = { scheme: 'http', hosts: [`127.0.0.1:${PORT}`, `localhost:${PORT}`] };
 const IN_CLUSTER: Guarded = { scheme: 'https', hosts: ['localhost', 'pages.example.com'] };
 
-const OWN: AskedRequest = {
+const OWN: GuardedRequest = {
   method: 'GET', path: '/api/screens/targets', host: `127.0.0.1:${PORT}`, origin: undefined, fetchSite: 'same-origin',
   fetchDest: 'empty', authorization: `Bearer ${TOKEN}`,
 };
-const PAGE: AskedRequest =
+const PAGE: GuardedRequest =
   { ...OWN, path: '/targets', fetchSite: 'none', fetchDest: 'document', authorization: undefined };
-const REDEEM: AskedRequest =
+const REDEEM: GuardedRequest =
   { ...OWN, method: 'POST', path: '/session', origin: `http://127.0.0.1:${PORT}`, authorization: undefined };
 
-const ACT: AskedRequest =
+const ACT: GuardedRequest =
   { ...OWN, method: 'POST', path: '/api/actions/cordon', origin: `http://127.0.0.1:${PORT}` };
 
-function verdict(request: AskedRequest, guarded = HERE): string | number {
+function verdict(request: GuardedRequest, guarded = HERE): string | number {
   const judgement = judge(request, guarded);
   return judgement.kind === 'refused' ? judgement.status : judgement.kind;
 }
@@ -44,7 +44,7 @@ describe('requests of the page itself', () => {
 });
 
 describe('requests to a page in a cluster', () => {
-  const asked = (host: string, origin: string): AskedRequest => ({ ...REDEEM, host, origin });
+  const asked = (host: string, origin: string): GuardedRequest => ({ ...REDEEM, host, origin });
   for (const [what, request, expected] of [
     ['its own name', asked('pages.example.com', 'https://pages.example.com'), 'redeem'],
     ['its own name at another port, as a proxy has it', asked('localhost:8443', 'https://localhost:8443'), 'redeem'],

@@ -101,7 +101,7 @@ describe('toClusterSummary', () => {
     ]);
   });
 
-  // Node controllers write the time, which our schema does not have: with it the API server would refuse the summary.
+  // Node controllers write the time, which our schema does not have: with it the API server would reject the summary.
   it('tells of a taint what it is, not since when', () => {
     const since = (timeAdded: string) => ({ key: 'k', value: 'v', effect: 'NoSchedule', timeAdded }) as Taint;
     const nodes = [aNode(named('a'), tainted(since('2026-01-01T00:00:00Z'))), aNode(

@@ -3,14 +3,14 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { freeOn, GroupFreeShapes } from '../../../../delegate-controller/capacity/free-node-shapes.ts';
-import type { NodeGroupTraits } from '../../../../delegate-controller/capacity/node-groups.ts';
+import type { NodeTemplate } from '../../../../delegate-controller/capacity/node-groups.ts';
 import type { NodeState } from '../../../../delegate-controller/capacity/node-ledger.ts';
 import { nodeDigest, splitDigests } from '../../../../model/resources/node-digest.ts';
 import { parseResourceList, type ResourceAmounts } from '../../../../model/resources/resources.ts';
 
 type Amounts = Readonly<Record<string, number>>;
 
-const TRAITS: NodeGroupTraits = { labels: { zone: 'a', pool: 'gpu' }, perNodeLabels: [], taints: [], key: 'traits' };
+const TEMPLATE: NodeTemplate = { labels: { zone: 'a', pool: 'gpu' }, perNodeLabels: [], taints: [], key: 'template' };
 const EXACT = { steps: Infinity, nodeNames: false };
 
 const aNode = (name: string, allocatable: Amounts, used: Amounts = {}): NodeState => ({
@@ -21,7 +21,7 @@ const aNode = (name: string, allocatable: Amounts, used: Amounts = {}): NodeStat
 /** What a source reads: the free amounts of each node, in any order. */
 function read(nodes: readonly NodeState[],
   how: Parameters<GroupFreeShapes['toNodeGroup']>[0]): readonly ResourceAmounts[] {
-  const { shape, holes } = new GroupFreeShapes(TRAITS, nodes).toNodeGroup(how, new Set());
+  const { shape, holes } = new GroupFreeShapes(TEMPLATE, nodes).toNodeGroup(how, new Set());
   return holes.flatMap(({ count, free }) =>
     Array.from({ length: count }, () => parseResourceList({ ...shape, ...free }).amounts));
 }
@@ -57,7 +57,7 @@ describe('published shapes', () => {
 
   it('stand for as many nodes as there are, however they are rounded', () => {
     fc.assert(fc.property(nodes, steps, (all, count) => {
-      const shapes = new GroupFreeShapes(TRAITS, all);
+      const shapes = new GroupFreeShapes(TEMPLATE, all);
       assert.equal(shapes.size, all.length);
       assert.equal(read(all, { steps: count, nodeNames: false }).length, all.length);
     }), { numRuns: 80 });
@@ -93,22 +93,22 @@ describe('published shapes', () => {
   it('do not depend on the order of the nodes', () => {
     fc.assert(fc.property(nodes, steps, (all, count) => {
       const how = { steps: count, nodeNames: true };
-      const one = new GroupFreeShapes(TRAITS, all).toNodeGroup(how, new Set());
-      assert.deepEqual(new GroupFreeShapes(TRAITS, all.toReversed()).toNodeGroup(how, new Set()), one);
+      const one = new GroupFreeShapes(TEMPLATE, all).toNodeGroup(how, new Set());
+      assert.deepEqual(new GroupFreeShapes(TEMPLATE, all.toReversed()).toNodeGroup(how, new Set()), one);
     }), { numRuns: 100 });
   });
 
   it('are fewer, or as many, with fewer steps', () => {
     fc.assert(fc.property(nodes, (all) => {
       const counts = [1, 4, Infinity].map((count) =>
-        new GroupFreeShapes(TRAITS, all).toNodeGroup({ steps: count, nodeNames: false }, new Set()).holes.length);
+        new GroupFreeShapes(TEMPLATE, all).toNodeGroup({ steps: count, nodeNames: false }, new Set()).holes.length);
       assert.deepEqual(counts, counts.toSorted((one, other) => one - other));
     }), { numRuns: 100 });
   });
 
   it('are merged by equal amounts, with the names of their nodes where asked', () => {
     const all = ['c', 'a', 'b'].map((name) => aNode(name, { cpu: 4_000 }, { cpu: name === 'b' ? 1_000 : 0 }));
-    const { holes } = new GroupFreeShapes(TRAITS, all).toNodeGroup({ steps: Infinity, nodeNames: true }, new Set());
+    const { holes } = new GroupFreeShapes(TEMPLATE, all).toNodeGroup({ steps: Infinity, nodeNames: true }, new Set());
     const named = holes.map(({ count, nodes: names }) => [count, splitDigests(names ?? '')]);
     assert.deepEqual(named.toSorted(([one = 0], [other = 0]) => Number(other) - Number(one)), [
       [2, [nodeDigest('a'), nodeDigest('c')].toSorted()], [1, [nodeDigest('b')]],
@@ -117,7 +117,7 @@ describe('published shapes', () => {
 
   it('leave out what is as large as the whole node, and labels that all nodes have', () => {
     const all = [aNode('a', { cpu: 4_000, pods: 110 }, { pods: 10 })];
-    const group = new GroupFreeShapes(TRAITS, all).toNodeGroup(EXACT, new Set(['zone']));
+    const group = new GroupFreeShapes(TEMPLATE, all).toNodeGroup(EXACT, new Set(['zone']));
     assert.deepEqual(group, {
       labels: { pool: 'gpu' }, shape: { cpu: '4', pods: '110' }, holes: [{ count: 1, free: { pods: '100' } }],
     });

@@ -24,8 +24,8 @@ function grouped(all: readonly Node[], grouper = new NodeGrouper(), ledger = led
   const { groups, reducedLabels } = grouper.group(ledger);
   return {
     reducedLabels, names: groups.map(({ nodes: members }) => members.map(({ node: { name } }) => name).join(' ')),
-    labels: groups.map(({ traits }) => traits.labels),
-    perNode: groups.map(({ traits }) => traits.perNodeLabels.join(' ')),
+    labels: groups.map(({ template }) => template.labels),
+    perNode: groups.map(({ template }) => template.perNodeLabels.join(' ')),
   };
 }
 

@@ -16,15 +16,15 @@ describe('CreateExpectations', () => {
       makes.begin('c').made('p2', false);
       makes.observe('c', 'p1');
     }, true],
-    ['one that was refused', (makes) => makes.begin('c').refused(), false],
-    ['one that was refused after another one whose answer was lost', (makes) => {
+    ['one that was rejected', (makes) => makes.begin('c').rejected(), false],
+    ['one that was rejected after another one whose answer was lost', (makes) => {
       makes.begin('c');
-      makes.begin('c').refused();
+      makes.begin('c').rejected();
       makes.observe('c', 'p1');
     }, true],
-    ['one that was refused after another one that the watch has not shown', (makes) => {
+    ['one that was rejected after another one that the watch has not shown', (makes) => {
       makes.begin('c').made('p1', false);
-      makes.begin('c').refused();
+      makes.begin('c').rejected();
     }, true],
     ['that of another chaperon', (makes) => makes.begin('other').made('p1', false), false],
     ['one whose chaperon has gone', (makes) => {

@@ -18,7 +18,7 @@ const [CONFIG_MAP, SECRET, SERVICE, INGRESS] =
   [kindOf('configmaps'), kindOf('secrets'), kindOf('services'), kindOf('ingresses')];
 
 const source: SourceObject = {
-  key: 'a/x', uid: 'u', resourceVersion: '1', digest: 'd1', selector: {}, refersTo: [], refusal: undefined,
+  key: 'a/x', uid: 'u', resourceVersion: '1', digest: 'd1', selector: {}, refersTo: [], rejection: undefined,
   annotationModes: ['rewritten'],
 };
 const copy: CopyObject = { key: 'a/x', uid: 'c', digest: 'd1', parentUid: 'u' };
@@ -42,7 +42,7 @@ describe('planFollow', () => {
       [{ copy: { ...copy, digest: 'theirs' }, accepted: { desired: 'd0', stored: 'theirs' } }, { kind: 'copy' }],
     'copies again when the copy has changed since':
       [{ copy: { ...copy, digest: 'other' }, accepted: { desired: 'd1', stored: 'theirs' } }, { kind: 'copy' }],
-    'does not follow what must stay': [{ source: { ...source, refusal: 'no' } }, { kind: 'refuse', message: 'no' }],
+    'does not follow what must stay': [{ source: { ...source, rejection: 'no' } }, { kind: 'reject', message: 'no' }],
     'concludes nothing before the source is listed': [{ source: 'unknown' }, { kind: 'no-change' }],
     'waits for an object that is not there yet': [{ source: undefined, copy: undefined }, { kind: 'no-change' }],
     'removes the copy of an object that is gone':

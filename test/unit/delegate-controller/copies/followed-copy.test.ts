@@ -132,11 +132,11 @@ describe('a copy', () => {
 });
 
 describe('a token of the source', () => {
-  it('is refused, other Secrets are not', () => {
+  it('is rejected, other Secrets are not', () => {
     assert.match(
-      SECRET.refuse?.(anObject({ type: 'kubernetes.io/service-account-token' })) ?? '', /ServiceAccount token/,
+      SECRET.reject?.(anObject({ type: 'kubernetes.io/service-account-token' })) ?? '', /ServiceAccount token/,
     );
-    assert.equal(SECRET.refuse?.(anObject({ type: 'Opaque' })), undefined);
+    assert.equal(SECRET.reject?.(anObject({ type: 'Opaque' })), undefined);
   });
 });
 

@@ -18,7 +18,7 @@ const object: KubernetesObject = {
   metadata: { namespace: 'a', name: 'x', uid: 'p', resourceVersion: '5' }, data: { key: 'YQ==' }, type: 'Opaque',
 } as KubernetesObject;
 const source: SourceObject = {
-  key: 'a/x', uid: 'p', resourceVersion: '5', digest: 'd', selector: {}, refersTo: [], refusal: undefined,
+  key: 'a/x', uid: 'p', resourceVersion: '5', digest: 'd', selector: {}, refersTo: [], rejection: undefined,
   annotationModes: ['rewritten'],
 };
 const copy: CopyObject = { key: 'a/x', uid: 's', parentUid: 'p', digest: 'other' };

@@ -5,7 +5,7 @@ import type { SourceObject } from '../../../../delegate-controller/copies/follow
 import { reportedCopy, versionDigest, writtenCopy } from '../../../../delegate-controller/copies/reported-copy.ts';
 
 const source: SourceObject = {
-  key: 'a/x', uid: 'p', resourceVersion: '5', digest: 'd', selector: {}, refersTo: [], refusal: undefined,
+  key: 'a/x', uid: 'p', resourceVersion: '5', digest: 'd', selector: {}, refersTo: [], rejection: undefined,
   annotationModes: ['rewritten'],
 };
 const report: SecretCopySpec = { secretUID: 's', secretVersion: '7', parentUID: 'p', parentVersion: '5', intact: true };

@@ -65,7 +65,7 @@ describe('a lease is', () => {
   it('renewed on after a no: the target may come to serve it', () => {
     const holder = new SourceLeaseRenewal(LEASE);
     holder.sending('r0', 0);
-    holder.refused();
+    holder.rejected();
     assert.deepEqual(holder.next(10 * S), { kind: 'renew' });
   });
 });
@@ -93,7 +93,7 @@ describe('pods count as stopped', () => {
   });
   it('not in one that has said no last', () => {
     const holder = renewed(0, 10);
-    holder.refused();
+    holder.rejected();
     assert.equal(lost(holder, 20).stoppedAt(0), undefined);
   });
   it('no more when the target is back', () => {

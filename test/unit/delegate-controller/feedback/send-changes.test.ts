@@ -109,7 +109,7 @@ describe('changes that a source sends', () => {
     assert.deepEqual([imagesIn(written), told.length], [['app:2'], 1]);
     assert.notEqual(notedIn(written.at(-1)!), undefined);
   });
-  it('are over when the PodChaperon is gone: nobody has refused them', async () => {
+  it('are over when the PodChaperon is gone: nobody has rejected them', async () => {
     const gone = new ApiError(404, 'NotFound', 'podchaperons "web" not found');
     const { written, told, done } = send(aProxy(), 'PodChaperon', gone, gone);
     await done;

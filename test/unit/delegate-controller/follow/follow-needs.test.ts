@@ -29,7 +29,7 @@ const INGRESS = named('ingresses', 'front');
 const GONE = named('services', 'gone');
 
 const object = (more: Partial<SourceObject>): SourceObject => ({
-  key: '', uid: 'u', resourceVersion: '1', digest: 'd', selector: {}, refersTo: [], refusal: undefined,
+  key: '', uid: 'u', resourceVersion: '1', digest: 'd', selector: {}, refersTo: [], rejection: undefined,
   annotationModes: [], ...more,
 });
 const OBJECTS = new Map<FollowedName['name'], SourceObject>([

@@ -86,7 +86,7 @@ describe('a delegate is admitted', () => {
     const all = await started(aShare({ limits: { cpu: '1' } }));
     const other = chaperon('2', labelled({ [PARENT_CLUSTER_LABEL]: 'c2' }));
     const verdicts = [all.admit('a/x', chaperon('2')), all.admit('a/y', other)];
-    assert.deepEqual(verdicts.map((verdict) => (verdict === 'unknown' ? verdict : verdict.kind)), ['refused', 'fits']);
+    assert.deepEqual(verdicts.map((verdict) => (verdict === 'unknown' ? verdict : verdict.kind)), ['rejected', 'fits']);
   });
 
   it('by a share as it was changed, and by none once that is gone', async () => {

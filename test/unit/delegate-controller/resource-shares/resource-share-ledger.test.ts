@@ -19,7 +19,7 @@ function ledgerWith(
 }
 
 describe('a share', () => {
-  const cases: Record<string, readonly [spec: Partial<ResourceShareSpec>, pod: PodSpec, refusal: RegExp | undefined]> =
+  const cases: Record<string, readonly [spec: Partial<ResourceShareSpec>, pod: PodSpec, excess: RegExp | undefined]> =
     {
     'takes what it has room for': [{ limits: { cpu: '3' } }, asking({ cpu: '2' }), undefined],
     'takes no more':
@@ -44,13 +44,13 @@ describe('a share', () => {
     'that is hard wants no limits of what it does not name':
       [{ enforcement: 'Hard', limits: { pods: '4' } }, asking({ cpu: '1' }), undefined],
   };
-  for (const [what, [spec, pod, refusal]] of Object.entries(cases)) {
+  for (const [what, [spec, pod, excess]] of Object.entries(cases)) {
     it(what, () => {
       const ledger = ledgerWith(spec);
       ledger.charge('a/first', SOURCE, asking({ cpu: '1' }, { cpu: '2' }));
       const verdict = ledger.admit('a/second', SOURCE, pod);
-      if (refusal === undefined) assert.deepEqual(verdict, { kind: 'fits' });
-      else assert.ok(verdict.kind === 'refused' && refusal.test(verdict.message), JSON.stringify(verdict));
+      if (excess === undefined) assert.deepEqual(verdict, { kind: 'fits' });
+      else assert.ok(verdict.kind === 'rejected' && excess.test(verdict.message), JSON.stringify(verdict));
     });
   }
 
@@ -62,7 +62,7 @@ describe('a share', () => {
     return verdict.kind === 'fits' ? '' : verdict.message;
   };
   const ONE = { cpu: '1', memory: '1Gi' };
-  const hardCases: Record<string, readonly [pod: PodSpec, refusal: RegExp]> = {
+  const hardCases: Record<string, readonly [pod: PodSpec, rejection: RegExp]> = {
     'wants limits of a sidecar, which runs as long as the others':
       [{ containers: [limited(ONE)], initContainers: [{ name: 's', restartPolicy: 'Always' }] }, /limits of cpu/],
     'wants limits of an init container, which may use all while it runs':
@@ -92,8 +92,8 @@ describe('a share', () => {
     'adds what the runtime needs for the pod':
       [{ containers: [limited({ cpu: '2', memory: '1Gi' })], overhead: { cpu: '250m' } }, /2250m asked for/],
   };
-  for (const [what, [pod, refusal]] of Object.entries(hardCases)) {
-    it(`that is hard ${what}`, () => assert.match(hard(pod), refusal));
+  for (const [what, [pod, rejection]] of Object.entries(hardCases)) {
+    it(`that is hard ${what}`, () => assert.match(hard(pod), rejection));
   }
 
   it('that is hard wants no limits of GPUs, which have requests equal to them', () => {
@@ -123,7 +123,7 @@ describe('a share', () => {
   it('that is a percentage follows the cluster as it grows and shrinks', () => {
     const ledger = ledgerWith({ percentage: 50 }, { cpu: '2' });
     assert.equal(ledger.admit('a/x', SOURCE, asking({ cpu: '1' })).kind, 'fits');
-    assert.equal(ledger.admit('a/y', SOURCE, asking({ cpu: '1' })).kind, 'refused');
+    assert.equal(ledger.admit('a/y', SOURCE, asking({ cpu: '1' })).kind, 'rejected');
     ledger.setTotal({ cpu: '4' });
     assert.equal(ledger.admit('a/y', SOURCE, asking({ cpu: '1' })).kind, 'fits');
     ledger.setTotal({ cpu: '1' });
@@ -136,14 +136,14 @@ describe('a share', () => {
     for (const source of ['one', 'two', '']) {
       assert.equal(ledger.admit(`${source}/x`, source, asking({ cpu: '1' })).kind, 'fits');
     }
-    assert.equal(ledger.admit('one/y', 'one', asking({ cpu: '1' })).kind, 'refused');
+    assert.equal(ledger.admit('one/y', 'one', asking({ cpu: '1' })).kind, 'rejected');
     assert.deepEqual(ledger.statusOf({ name: 'share', spec: { source: '*' } }).used, {}, 'of nobody in particular');
   });
 
-  it('that refuses has counted nothing', () => {
+  it('that rejects has counted nothing', () => {
     const ledger = ledgerWith({ limits: { cpu: '1' } });
     ledger.set('second', { name: 'second', spec: { source: SOURCE, limits: { memory: '1Gi' } } });
-    assert.equal(ledger.admit('a/x', SOURCE, asking({ cpu: '1', memory: '2Gi' })).kind, 'refused');
+    assert.equal(ledger.admit('a/x', SOURCE, asking({ cpu: '1', memory: '2Gi' })).kind, 'rejected');
     assert.deepEqual(ledger.statusOf({ name: 'share', spec: { source: SOURCE } }).used, {});
   });
 
@@ -175,7 +175,7 @@ describe('a share', () => {
     const ledger = ledgerWith({ limits: { cpu: '1' } });
     assert.equal(ledger.admit('a/x', SOURCE, asking({ cpu: '1' })).kind, 'fits');
     assert.equal(ledger.admit('a/x', SOURCE, asking({ cpu: '1' })).kind, 'fits');
-    assert.equal(ledger.admit('a/y', SOURCE, asking({ cpu: '1' })).kind, 'refused');
+    assert.equal(ledger.admit('a/y', SOURCE, asking({ cpu: '1' })).kind, 'rejected');
     ledger.release('a/x');
     ledger.release('a/x');
     assert.equal(ledger.admit('a/y', SOURCE, asking({ cpu: '1' })).kind, 'fits');

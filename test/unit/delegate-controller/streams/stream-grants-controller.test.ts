@@ -2,7 +2,7 @@
 // withdrawn before its name can be another's.
 import assert from 'node:assert/strict';
 import { describe, it, mock } from 'node:test';
-import { PARENT_CLUSTER_LABEL, STREAMS_ASKED_ANNOTATION } from '../../../../api/objects/keys.ts';
+import { PARENT_CLUSTER_LABEL, STREAMS_REQUESTED_ANNOTATION } from '../../../../api/objects/keys.ts';
 import type { PodChaperon } from '../../../../api/kinds/pod-chaperon.ts';
 import { ROLES } from '../../../../api/resource-types.ts';
 import { STREAM_LABELS } from '../../../../delegate-controller/streams/stream-grants.ts';
@@ -31,8 +31,10 @@ const aRole = (rules: readonly PolicyRule[] | null, name = ROLE): RoleObject =>
 const of = (...resourceNames: readonly string[]): PolicyRule =>
   ({ apiGroups: [''], resources: ['pods/log'], verbs: ['get'], resourceNames });
 /** A chaperon whose source asks for streams in these words. */
-const asking = (askedAt = 't', ...changes: readonly Change<PodChaperon>[]): PodChaperon =>
-  aChaperon(annotated({ [STREAMS_ASKED_ANNOTATION]: askedAt }), labelled({ [PARENT_CLUSTER_LABEL]: 'c1' }), ...changes);
+const asking = (requestedAt = 't', ...changes: readonly Change<PodChaperon>[]): PodChaperon =>
+  aChaperon(
+    annotated({ [STREAMS_REQUESTED_ANNOTATION]: requestedAt }), labelled({ [PARENT_CLUSTER_LABEL]: 'c1' }), ...changes,
+  );
 
 let cluster: HeldCluster;
 let stop: AbortController;

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { PodChaperon } from '../../../../api/kinds/pod-chaperon.ts';
 import type { SourceRule } from '../../../../delegate-controller/target-cache/source-rules.ts';
 import {
-  streamManifests, toAskedStreams, wantedRoles, type AskedStreams,
+  streamManifests, toRequestedStreams, wantedRoles, type RequestedStreams,
 } from '../../../../delegate-controller/streams/stream-grants.ts';
 import type { BindingObject, RoleObject } from '../../../../model/access/rbac-objects.ts';
 
@@ -11,10 +11,10 @@ const source = (more: Partial<SourceRule> = {}): SourceRule => ({
   name: 'berlin', uid: 'u', namespace: undefined, clusterId: 'c1', podSecurity: 'baseline',
   account: 'isthmus-system/berlin', userName: undefined, streams: 'OwnDelegates', ...more,
 });
-const asked = (name: string, more: Partial<AskedStreams> = {}): AskedStreams =>
-  ({ key: `shop/${name}`, chaperonUid: `of-${name}`, clusterId: 'c1', askedAt: 't', ...more });
+const asked = (name: string, more: Partial<RequestedStreams> = {}): RequestedStreams =>
+  ({ key: `shop/${name}`, chaperonUid: `of-${name}`, clusterId: 'c1', requestedAt: 't', ...more });
 const granted = (
-  all: readonly AskedStreams[], sources: readonly SourceRule[],
+  all: readonly RequestedStreams[], sources: readonly SourceRule[],
   madeFrom = (key: string): string | undefined => `of-${key.slice(5)}`,
 ) =>
   Object.fromEntries(
@@ -79,10 +79,10 @@ describe('a PodChaperon', () => {
   }) as unknown as PodChaperon;
   const annotations = { 'isthmus.dev/streams-asked': 't' };
   it('asks by an annotation, until it goes', () => {
-    assert.deepEqual(toAskedStreams(chaperon({ annotations })), {
-      key: 'shop/a', chaperonUid: 'u', clusterId: undefined, askedAt: 't',
+    assert.deepEqual(toRequestedStreams(chaperon({ annotations })), {
+      key: 'shop/a', chaperonUid: 'u', clusterId: undefined, requestedAt: 't',
     });
-    assert.equal(toAskedStreams(chaperon({})), undefined);
-    assert.equal(toAskedStreams(chaperon({ annotations, deletionTimestamp: 'now' })), undefined);
+    assert.equal(toRequestedStreams(chaperon({})), undefined);
+    assert.equal(toRequestedStreams(chaperon({ annotations, deletionTimestamp: 'now' })), undefined);
   });
 });

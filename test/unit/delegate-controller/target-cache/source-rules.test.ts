@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ClusterSource, Source } from '../../../../api/kinds/cluster-source.ts';
 import type { PodChaperon } from '../../../../api/kinds/pod-chaperon.ts';
-import { refusalOf, toSourceRule, type SourceRule } from '../../../../delegate-controller/target-cache/source-rules.ts';
+import {
+  rejectionOf, toSourceRule, type SourceRule,
+} from '../../../../delegate-controller/target-cache/source-rules.ts';
 
 const rule = (more: Partial<SourceRule>): SourceRule => ({
   name: 's', uid: 'u', userName: undefined, streams: 'OwnDelegates', namespace: undefined, clusterId: 'c1',
@@ -18,7 +20,7 @@ describe('a PodChaperon', () => {
   const rows: readonly [string, PodChaperon, readonly SourceRule[], RegExp | undefined][] = [
     ['that meets the level of its source gets its delegate', plain, [rule({})], undefined],
     [
-      'that does not is refused with what to change', privileged, [rule({})],
+      'that does not is rejected with what to change', privileged, [rule({})],
       /^PodSecurityRefused: .* baseline: hostPID is set; spec\.podSecurity/,
     ],
     ['of a source without a limit gets its delegate', privileged, [rule({ podSecurity: 'privileged' })], undefined],
@@ -54,14 +56,14 @@ describe('a PodChaperon', () => {
       { ...privileged, metadata: { namespace: 'shop', name: 'p' } }, [rule({ clusterId: undefined })], undefined,
     ],
     [
-      'that runs as a source is refused', asked({ serviceAccountName: 'berlin' }),
+      'that runs as a source is rejected', asked({ serviceAccountName: 'berlin' }),
       [rule({ podSecurity: 'privileged', account: 'shop/berlin' })], /ServiceAccount berlin is a source's own/,
     ],
     [
-      'that runs as another source by the former name of the field is refused', asked({ serviceAccount: 'berlin' }),
+      'that runs as another source by the former name of the field is rejected', asked({ serviceAccount: 'berlin' }),
       [rule({ clusterId: 'c2', account: 'shop/berlin' })], /own/,
     ],
-    ['whose namespace\'s default account is a source is refused', plain, [rule({ account: 'shop/default' })], /own/],
+    ['whose namespace\'s default account is a source is rejected', plain, [rule({ account: 'shop/default' })], /own/],
     [
       'may run as an account that has the name of a source elsewhere', asked({ serviceAccountName: 'berlin' }),
       [rule({ account: 'other/berlin' })], undefined,
@@ -69,17 +71,17 @@ describe('a PodChaperon', () => {
   ];
   for (const [what, chaperon, rules, expected] of rows) {
     it(what, () => {
-      const refusal = refusalOf(chaperon, { rules, ownClusterId: 'here' });
-      if (expected === undefined) assert.equal(refusal, undefined);
-      else assert.match(refusal ?? 'none', expected);
+      const rejection = rejectionOf(chaperon, { rules, ownClusterId: 'here' });
+      if (expected === undefined) assert.equal(rejection, undefined);
+      else assert.match(rejection ?? 'none', expected);
     });
   }
 
   it('is told the first of many problems', () => {
     const containers =
       Array.from({ length: 9 }, (_, index) => ({ name: `c${index}`, securityContext: { privileged: true } }));
-    const refusal = refusalOf(asked({ containers }), { rules: [rule({})], ownClusterId: 'here' });
-    assert.match(refusal ?? '', /container c4 is privileged and 4 more/);
+    const rejection = rejectionOf(asked({ containers }), { rules: [rule({})], ownClusterId: 'here' });
+    assert.match(rejection ?? '', /container c4 is privileged and 4 more/);
   });
 });
 

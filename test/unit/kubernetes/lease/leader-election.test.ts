@@ -97,11 +97,11 @@ describe('LeaderElection in virtual time', () => {
     async () => {
     world.timings = QUICK_LEASE_TIMINGS;
     let ms = 800;
-    let askedAt = 0;
+    let requestedAt = 0;
     const a = world.replica('a', (written) => {
-      if (askedAt > 0) return LOST;
+      if (requestedAt > 0) return LOST;
       if (ms === 800 || written?.spec?.leaseDurationSeconds !== 5) return { thereMs: ms / 2, backMs: ms / 2 };
-      askedAt = world.now;
+      requestedAt = world.now;
       return { ...QUICK, lost: 'back' };
     });
     await world.pass(10_000);
@@ -115,13 +115,13 @@ describe('LeaderElection in virtual time', () => {
       if (b.election.holds()) taken ||= world.now;
     });
     assert(
-      askedAt > 10_000 && ended > askedAt && ended - askedAt <= QUICK_LEASE_TIMINGS.renewWithinMs + 100,
-      `ended ${ended - askedAt} ms after it was asked for`,
+      requestedAt > 10_000 && ended > requestedAt && ended - requestedAt <= QUICK_LEASE_TIMINGS.renewWithinMs + 100,
+      `ended ${ended - requestedAt} ms after it was asked for`,
     );
     assert(taken >= reservedUntil, `taken at ${taken}, reserved until ${reservedUntil}`);
     assert(
-      taken > ended && taken - askedAt <= QUICK_LEASE_TIMINGS.leaseMs + 1.2 * QUICK_LEASE_TIMINGS.retryMs + 400,
-      `taken after ${taken - askedAt} ms`,
+      taken > ended && taken - requestedAt <= QUICK_LEASE_TIMINGS.leaseMs + 1.2 * QUICK_LEASE_TIMINGS.retryMs + 400,
+      `taken after ${taken - requestedAt} ms`,
     );
   });
 

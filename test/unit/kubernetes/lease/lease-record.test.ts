@@ -69,14 +69,14 @@ describe('two replicas, whatever their clocks and delays', () => {
     fc.assert(
       fc.property(fc.nat(5_000), fc.nat(5_000), fc.nat(30_000), (sendDelay, seeDelay, later) => {
         const [leaseMs, renewWithinMs] = [15_000, 10_000];
-        const askedAt = 1_000; // the holder counts from here
-        const storedAt = askedAt + sendDelay;
+        const requestedAt = 1_000; // the holder counts from here
+        const storedAt = requestedAt + sendDelay;
         const seenAt = storedAt + seeDelay; // the other one counts from here
         const now = seenAt + later;
         const other = mayTake(
           { resourceVersion: '1', holder: 'holder', durationMs: leaseMs, transitions: 0, seenAt }, 'other', now,
         );
-        const acts = now < askedAt + renewWithinMs;
+        const acts = now < requestedAt + renewWithinMs;
         assert(!(other && acts));
       }),
     );

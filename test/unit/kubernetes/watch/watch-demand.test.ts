@@ -23,7 +23,7 @@ describe('the demand for a watch', () => {
     assert.equal(await waiting, false);
     const again = demand.untilAsked(new AbortController().signal);
     demand.ask();
-    assert.deepEqual([await again, demand.isAsked, demand.isWatched], [true, true, false]);
+    assert.deepEqual([await again, demand.isDemanded, demand.isWatched], [true, true, false]);
     assert.equal(await demand.untilAsked(new AbortController().signal), true, 'and stays');
   });
 
@@ -52,10 +52,10 @@ describe('the demand for a watch', () => {
     assert.equal(demand.isWatched, true);
     now += MINUTE_MS - 1;
     demand.rest();
-    assert.deepEqual([demand.isAsked, demand.isWatched], [true, false]);
+    assert.deepEqual([demand.isDemanded, demand.isWatched], [true, false]);
     now += 1;
     demand.rest();
-    assert.equal(demand.isAsked, false);
+    assert.equal(demand.isDemanded, false);
   });
 });
 
@@ -101,7 +101,7 @@ describe('a collection that is watched on demand', () => {
   it('is watched at once where it has objects', async () => {
     await server.list('10', pod('x', '5'));
     await server.watch('10');
-    assert.equal(demand.isAsked, true);
+    assert.equal(demand.isDemanded, true);
   });
 
   it('is listed anew where the list has expired when somebody asks', async () => {
@@ -133,7 +133,7 @@ describe('a collection that is watched on demand', () => {
     watch.end();
     await server.list('13');
     await listed;
-    assert.deepEqual([demand.isAsked, demand.isWatched, informer.size, server.requests], [false, false, 0, 3]);
+    assert.deepEqual([demand.isDemanded, demand.isWatched, informer.size, server.requests], [false, false, 0, 3]);
   });
 
   it('is watched on where it is not empty when a watch ends', async () => {

@@ -11,7 +11,8 @@ import { aChaperon, annotated, aPod, frozen, labelled, withMetadata } from '../.
 /** Read on PodChaperons by the target's controllers; on a pod they would mean nothing, or mislead. */
 const OF_CHAPERONS = [
   keys.SENT_CHANGES_ANNOTATION, keys.GRACE_PERIOD_ANNOTATION, keys.POD_MISSING_SINCE_ANNOTATION,
-  keys.SOURCE_WATCHES_PODS_ANNOTATION, keys.FENCE_ANNOTATION, keys.FENCED_AT_ANNOTATION, keys.STREAMS_ASKED_ANNOTATION,
+  keys.SOURCE_WATCHES_PODS_ANNOTATION, keys.FENCE_ANNOTATION, keys.FENCED_AT_ANNOTATION,
+  keys.STREAMS_REQUESTED_ANNOTATION,
 ];
 
 describe('the metadata of a delegate', () => {

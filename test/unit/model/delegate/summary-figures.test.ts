@@ -92,7 +92,7 @@ describe('toKnownSummary', () => {
   });
 
   for (const [what, odd] of ODD) {
-    it(`refuses ${what}, also after a summary that was good`, () => {
+    it(`rejects ${what}, also after a summary that was good`, () => {
       const sent = { ...published(), ...odd } as ClusterSummary;
       assert.throws(() => toKnownSummary(undefined, sent), TypeError);
       assert.throws(() => toKnownSummary(published(), sent), TypeError);

@@ -17,12 +17,12 @@ describe('the identity of a target', () => {
     assert.equal(problem(target('a', { createdAt: 5 }), [target('b', { clusterId: 'cluster-2' })]), undefined);
   });
 
-  it('is refused when it is the source, unless that is meant', () => {
+  it('is rejected when it is the source, unless that is meant', () => {
     assert.equal(problem(target('a', { clusterId: 'source' })), 'LoopToSource');
     assert.equal(problem(target('a', { clusterId: 'source', isSelf: true })), undefined);
   });
 
-  it('is refused where an older target points to the same cluster, which it names', () => {
+  it('is rejected where an older target points to the same cluster, which it names', () => {
     const [old, young] = [target('zebra', { createdAt: 1 }), target('ant', { createdAt: 2 })];
     assert.equal(problem(old, [young]), undefined);
     assert.match(

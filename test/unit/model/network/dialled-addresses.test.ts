@@ -41,7 +41,7 @@ describe("a tenant's target may not be dialled", () => {
 
 describe('what administrators and the cluster say of addresses', () => {
   const cases: Record<string, readonly [may: boolean, address: string, rules: DialRules]> = {
-    'own ranges are refused': [false, '10.96.0.1', rules([], [], ['10.96.0.0/12'])],
+    'own ranges are rejected': [false, '10.96.0.1', rules([], [], ['10.96.0.0/12'])],
     'beside them all is as before': [true, '10.112.0.1', rules([], [], ['10.96.0.0/12'])],
     'an IPv4 address within IPv6 is found in them': [false, '::ffff:10.96.0.1', rules([], [], ['10.96.0.0/12'])],
     'an allowed range opens a special one': [true, '100.64.0.1', rules(['100.64.0.0/10'])],

@@ -25,7 +25,7 @@ describe('a label pattern', () => {
     'too many repetitions': ['a{60}b{60}', /120 counted repetitions; at most 100/],
   };
   for (const [what, [expression, message]] of Object.entries(invalid)) {
-    it(`with ${what} is refused, and says why`, () => {
+    it(`with ${what} is rejected, and says why`, () => {
       const pattern = compileLabelPattern(expression);
       assert.match(pattern.kind === 'invalid' ? pattern.message : '', message);
     });

@@ -128,7 +128,7 @@ const violations: readonly (readonly [schema: Schema, value: unknown, violation:
   [{ type: 'object', properties: { a: { type: 'object', required: ['b'] } } }, { a: {} }, 'x.a.b is missing'],
 ];
 
-describe('what a schema refuses', () => {
+describe('what a schema rejects', () => {
   for (const [schema, value, violation] of violations) {
     it(`is ${violation ?? 'nothing'} of ${JSON.stringify(value)}`, () => {
       const { field = '', message = '' } = violationOf(value, schema, 'x') ?? {};

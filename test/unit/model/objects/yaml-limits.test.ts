@@ -9,7 +9,7 @@ const LIMITS = { depth: 64, lexemes: 2_000 };
 const nested = (open: string, close: string, depth: number): string => open.repeat(depth) + close.repeat(depth);
 
 describe('YAML', () => {
-  const refused: Readonly<Record<string, string>> = {
+  const rejected: Readonly<Record<string, string>> = {
     'of nested lists': nested('[', ']', 100), 'of nested mappings': `${'{a: '.repeat(100)}x${'}'.repeat(100)}`,
     'of nested lists that never end': '['.repeat(100_000), 'of nested blocks': Array.from({ length: 100 },
       (_, depth) => `${' '.repeat(depth)}a:`).join('\n'),
@@ -18,7 +18,7 @@ describe('YAML', () => {
     'of many documents': '---\n'.repeat(2_000), 'of many comments': '# x\n'.repeat(2_000),
     'of many empty lines': '\n'.repeat(5_000),
   };
-  for (const [what, text] of Object.entries(refused)) {
+  for (const [what, text] of Object.entries(rejected)) {
     it(`${what} exceeds them`, () => assert.equal(exceedsYamlLimits(text, LIMITS), true));
   }
   const read: Readonly<Record<string, string>> = {

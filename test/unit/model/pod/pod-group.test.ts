@@ -25,13 +25,13 @@ describe('the group of a pod', () => {
   });
 
   for (const text of ['', '0', '-1', '1.5', '1e3', '1001', 'four', ' 4']) {
-    it(`is refused with the count "${text}", and says what a count is`, () => {
+    it(`is rejected with the count "${text}", and says what a count is`, () => {
       const reading = readPodGroup({ labels: { [LABEL]: 'train' }, annotations: { [COUNT]: text } });
       assert.ok(reading.kind === 'invalid' && reading.message.includes('an integer from 1 to 1000'));
     });
   }
 
-  it('is refused with a count and no name', () => {
+  it('is rejected with a count and no name', () => {
     const reading = readPodGroup({ annotations: { [COUNT]: '2' } });
     assert.ok(reading.kind === 'invalid' && reading.message.includes(`needs label ${LABEL}`));
     assert.equal(podGroupOf({ annotations: { [COUNT]: '2' } }), undefined);

@@ -27,17 +27,17 @@ describe('a level of the Pod Security Standards', () => {
     ['a port that is text', { containers: [{ name: 'c', ports: [{ hostPort: '80' }] }] }, /port 80 of the node/],
   ];
   for (const [what, spec, expected] of rows) {
-    it(`refuses ${what} and says so`, () => assert.match(problems(spec).join(), expected));
+    it(`rejects ${what} and says so`, () => assert.match(problems(spec).join(), expected));
   }
 
-  it('refuses AppArmor turned off by the former annotation', () => {
+  it('rejects AppArmor turned off by the former annotation', () => {
     const at = (value: string) =>
       problems({ containers: [] }, 'baseline', { 'container.apparmor.security.beta.kubernetes.io/c': value });
     assert.deepEqual([at('runtime/default'), at('localhost/x'), at('')], [[], [], []]);
     assert.match(at('unconfined').join(), /AppArmor/);
   });
 
-  it('that is stricter refuses what the other refuses; privileged refuses nothing', () => {
+  it('that is stricter rejects what the other rejects; privileged rejects nothing', () => {
     for (const [what, pod] of podsOfAllKinds()) {
       const [restricted, baseline] = [securityProblems(pod, 'restricted'), securityProblems(pod, 'baseline')];
       assert.ok(baseline.every((problem) => restricted.includes(problem)), what);
@@ -45,7 +45,7 @@ describe('a level of the Pod Security Standards', () => {
     }
   });
 
-  it('asks Windows for nothing that an API server refuses there', () => {
+  it('asks Windows for nothing that an API server rejects there', () => {
     const spec = { os: { name: 'windows' }, securityContext: { runAsNonRoot: true }, containers: [{ name: 'c' }] };
     assert.deepEqual(problems(spec, 'restricted'), []);
     assert.match(problems({ ...spec, securityContext: {} }, 'restricted').join(), /does not set runAsNonRoot/);

@@ -128,14 +128,14 @@ describe('restoreSourcePod', () => {
     ],
   };
   for (const [what, [record, message]] of Object.entries(invalid)) {
-    it(`refuses a record ${what}, and says what to do`, () => {
+    it(`rejects a record ${what}, and says what to do`, () => {
       const answer = restoreSourcePod(recorded(record));
       assert.match(answer.kind === 'invalid' ? answer.message : 'restored', message);
       assert.match(answer.kind === 'invalid' ? answer.message : '', /delete the pod, and create it again/);
     });
   }
 
-  it('refuses a pod that has no record, for admission has not seen it', () => {
+  it('rejects a pod that has no record, for admission has not seen it', () => {
     const { metadata, ...pod } = aProxy();
     const answer = restoreSourcePod({ ...pod, metadata: { ...metadata, annotations: { [ELECT_ANNOTATION]: '' } } });
     assert.match(answer.kind === 'invalid' ? answer.message : '', /is missing, so the pod did not pass the webhook/);

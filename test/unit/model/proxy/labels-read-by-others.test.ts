@@ -43,7 +43,7 @@ const KEPT: Record<string, string> = {
   'kueue.x-k8s.io/priority-class': 'gives it its priority in the queue',
   'kueue.x-k8s.io/max-exec-time-seconds': 'bounds how long it may run',
   'kueue.x-k8s.io/pod-group-name':
-    'is admitted with its group; the annotation with the count would have it refused without the name',
+    'is admitted with its group; the annotation with the count would have it rejected without the name',
 };
 
 const MOVED: Record<string, string> = {

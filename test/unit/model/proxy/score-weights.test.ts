@@ -10,7 +10,7 @@ describe('parseWeights', () => {
     it(`reads ${JSON.stringify(text)}`, () => assert.deepEqual(parseWeights(text), { kind: 'weights', weights }));
   }
 
-  const refused: Record<string, RegExp> = {
+  const rejected: Record<string, RegExp> = {
     'speed=1': /no score "speed"; there are leastAllocated/,
     'cost': /weight of cost must be a number from 0 to 100, as in cost=1/,
     'cost=-1': /weight of cost/,
@@ -27,8 +27,8 @@ describe('parseWeights', () => {
     'cost=.5': /weight of cost/,
     'cost=1,rtt': /weight of rtt/,
   };
-  for (const [text, message] of Object.entries(refused)) {
-    it(`refuses ${JSON.stringify(text)}`, () => {
+  for (const [text, message] of Object.entries(rejected)) {
+    it(`rejects ${JSON.stringify(text)}`, () => {
       const parsed = parseWeights(text);
       assert.match(parsed.kind === 'invalid' ? parsed.message : '', message);
     });

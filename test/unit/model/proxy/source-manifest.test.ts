@@ -39,7 +39,7 @@ describe('source manifest', () => {
     );
   });
 
-  const refused: Record<string, string> = {
+  const rejected: Record<string, string> = {
     'text that is neither JSON nor YAML': '{"metadata',
     'nothing': '',
     'a text': '"pod"',
@@ -58,7 +58,7 @@ describe('source manifest', () => {
     'a stream that is cut':
       `data:application/gzip;base64,${gzipSync(JSON.stringify(MINIMAL)).toString('base64').slice(0, 20)}`,
   };
-  for (const [what, manifest] of Object.entries(refused)) {
+  for (const [what, manifest] of Object.entries(rejected)) {
     it(`finds no pod in ${what}`, () => assert.equal(restoreManifest(manifest), undefined));
   }
 });

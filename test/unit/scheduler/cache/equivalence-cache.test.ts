@@ -10,7 +10,7 @@ import type { Rejection } from '../../../../scheduler/snapshot/rejection.ts';
 import type { NodeRequirements } from '../../../../scheduler/snapshot/node-requirements.ts';
 import { TargetViews, type TargetIdentity } from '../../../../scheduler/cache/target-views.ts';
 import type { ClusterConstraints } from '../../../../model/proxy/proxy-pod.ts';
-import { toTargetTraits } from '../../../../scheduler/snapshot/target-traits.ts';
+import { toVirtualNodeInfo } from '../../../../scheduler/snapshot/virtual-node-info.ts';
 import { aPlace, aPodWithConstraints, placed, rulesOf } from '../../../support/placement.ts';
 
 const REJECTION: Rejection = { reason: 'Unschedulable', message: 'quota' };
@@ -26,9 +26,9 @@ function needs(cpu: string, nodeSelector = {}): NodeRequirements {
   return { requests: parseResourceList({ cpu, pods: '1' }).amounts, nodeSelector };
 }
 
-function aPod(requirements: NodeRequirements, ...refusedBy: string[]): PodToSchedule {
+function aPod(requirements: NodeRequirements, ...rejectedBy: string[]): PodToSchedule {
   return {
-    namespace: 'team-a', requirements, rejectedBy: new Map(refusedBy.map((name) => [identityOf(name).key, REJECTION])),
+    namespace: 'team-a', requirements, rejectedBy: new Map(rejectedBy.map((name) => [identityOf(name).key, REJECTION])),
   };
 }
 
@@ -115,7 +115,7 @@ const event = fc.oneof(
   fc.record({ kind: fc.constant('release' as const), uid: fc.nat(5) }),
   fc.record({
     kind: fc.constant('decide' as const), cpu: fc.integer({ min: 0, max: 3 }),
-    selector: fc.constantFrom({}, { zone: 'a' }), refusedBy: fc.subarray(['a', 'b']),
+    selector: fc.constantFrom({}, { zone: 'a' }), rejectedBy: fc.subarray(['a', 'b']),
   }),
 );
 
@@ -131,7 +131,7 @@ describe('laws of remembered decisions', () => {
           if (event.kind === 'remove') views.remove(identityOf(event.name).key);
           if (event.kind === 'release') views.releaseEverywhere(`${event.uid}`);
           if (event.kind !== 'decide') continue;
-          const pod = aPod(cache.intern(needs(`${event.cpu}`, event.selector)), ...event.refusedBy);
+          const pod = aPod(cache.intern(needs(`${event.cpu}`, event.selector)), ...event.rejectedBy);
           const decision = cache.decide(pod, views.snapshots(), knowsChanges ? views.changes : undefined);
           assert.deepEqual(decision, schedulePod(pod, views.snapshots()));
           if (decision.kind === 'chosen') views.assume(decision.target.key, `${uid}`, pod.requirements);
@@ -153,23 +153,23 @@ describe('laws of remembered decisions about constraints', () => {
     weights: fc.constantFrom({}, { rtt: 5 }, { leastAllocated: 0, locality: 3 }, { mostAllocated: 9 }),
     location: fc.constantFrom({}, { region: 'eu' }),
   });
-  const traits = fc.record({
+  const nodeInfo = fc.record({
     region: fc.constantFrom('eu', 'us'), cordoned: fc.boolean(), rttMs: fc.constantFrom(0, 50, 400),
     taints: fc.constantFrom([], taint), grows: fc.boolean(),
   });
   const steps = fc.array(fc.oneof(
-    { weight: 2, arbitrary: fc.record({ kind: fc.constant('look' as const), name: names, traits }) },
+    { weight: 2, arbitrary: fc.record({ kind: fc.constant('look' as const), name: names, nodeInfo }) },
     fc.record({ kind: fc.constant('publish' as const), name: names, cpus: fc.array(fc.nat(3).map(String),
       { maxLength: 2 }) }),
     { weight: 3, arbitrary: fc.record({ kind: fc.constant('decide' as const), placement, cpu: fc.nat(2),
-      refusedBy: fc.subarray(['a', 'b', 'c']) }) },
+      rejectedBy: fc.subarray(['a', 'b', 'c']) }) },
   ), { minLength: 6, maxLength: 25 });
-  type Traits = typeof traits extends fc.Arbitrary<infer T> ? T : never;
+  type NodeInfo = typeof nodeInfo extends fc.Arbitrary<infer T> ? T : never;
 
-  function look(views: TargetViews, name: string, { region, cordoned, rttMs, taints, grows }: Traits): void {
+  function look(views: TargetViews, name: string, { region, cordoned, rttMs, taints, grows }: NodeInfo): void {
     const { nodeName, ...identity } = identityOf(name);
     const headroom = grows ? { headroom: [{ count: 1, allocatable: { cpu: '9' } }] } : {};
-    views.update({ ...identity, nodeName, traits: toTargetTraits({
+    views.update({ ...identity, nodeName, nodeInfo: toVirtualNodeInfo({
       nodeName, node: { metadata: {}, spec: { taints, unschedulable: cordoned } }, labels: { region }, rttMs,
       spec: headroom, kind: identity.ref.kind,
     }) }, undefined);
@@ -182,10 +182,10 @@ describe('laws of remembered decisions about constraints', () => {
       const views = new TargetViews();
       for (const name of ['a', 'b']) publish(views, name, ['2']);
       for (const [uid, step] of all.entries()) {
-        if (step.kind === 'look') look(views, step.name, step.traits);
+        if (step.kind === 'look') look(views, step.name, step.nodeInfo);
         else if (step.kind === 'publish') publish(views, step.name, step.cpus);
         else {
-          const pod = { ...aPod(cache.intern(needs(`${step.cpu}`)), ...step.refusedBy), placement: aPodWithConstraints(
+          const pod = { ...aPod(cache.intern(needs(`${step.cpu}`)), ...step.rejectedBy), placement: aPodWithConstraints(
             step.placement,
           ).placement! };
           const decision = cache.decide(pod, views.snapshots(), views.changes);

@@ -71,7 +71,7 @@ describe('a pod is on its way to a target', () => {
       [{ delegate: [version('99'), scheduledAt('01:30')] }, false],
     'where the figures do not tell up to when they count':
       [{ delegate: [version('90'), scheduledAt('00:30')], summary: { metadata: {} } }, true],
-    'while its delegate is refused, until that is taken back':
+    'while its delegate is rejected, until that is taken back':
       [{ delegate: [version('90'), withCondition({ type: 'PodScheduled', status: 'False',
         reason: 'Unschedulable' })] }, true],
     'not when its delegate goes while its chaperon stays':

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { placementKey } from '../../../../scheduler/cache/placement-key.ts';
 import { comparesTargets } from '../../../../scheduler/decision/per-target.ts';
-import { mergeWeights } from '../../../../scheduler/snapshot/score-weights.ts';
+import { mergeWeights } from '../../../../scheduler/snapshot/default-weights.ts';
 import type { PlacementConstraints } from '../../../../scheduler/snapshot/snapshot.ts';
 
 const PLAIN: PlacementConstraints = {

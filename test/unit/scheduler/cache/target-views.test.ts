@@ -173,11 +173,11 @@ describe('TargetViews', () => {
   it('keeps what is assumed while its labels or taints change', () => {
     const views = viewsOfC1();
     views.assume(C1.key, 'pod', aPodOf('3'));
-    const traits = { labels: { a: 'b' }, taints: [], cordoned: true, hasNode: true, isSelf: false };
-    views.update({ ...C1, traits }, undefined);
-    assert.deepEqual([freeCpu(views), views.snapshots()[0]?.traits], [5000, traits]);
+    const nodeInfo = { labels: { a: 'b' }, taints: [], cordoned: true, hasNode: true, isSelf: false };
+    views.update({ ...C1, nodeInfo }, undefined);
+    assert.deepEqual([freeCpu(views), views.snapshots()[0]?.nodeInfo], [5000, nodeInfo]);
     views.release(C1.key, 'pod');
-    assert.deepEqual([freeCpu(views), views.snapshots()[0]?.traits], [8000, traits]);
+    assert.deepEqual([freeCpu(views), views.snapshots()[0]?.nodeInfo], [8000, nodeInfo]);
   });
 
   it('goes below nothing when more is assumed than there is, and comes back', () => {

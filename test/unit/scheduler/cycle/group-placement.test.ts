@@ -117,7 +117,7 @@ describe('a group', () => {
     await world.removed(first!);
     assert.ok(homes().every((home) => home !== undefined && home !== first));
   });
-  it('whose target refuses one of them at once takes the other back too, where there is no room elsewhere',
+  it('whose target rejects one of them at once takes the other back too, where there is no room elsewhere',
     async (t) => {
     const world = await aSchedulingWorld(t, ['a', 'b']);
     for (const name of ['a', 'b']) world.target(name).publish({ ...ROOM, cpu: '2' });

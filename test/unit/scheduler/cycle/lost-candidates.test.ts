@@ -33,7 +33,7 @@ describe('a create of which nobody knows', () => {
     await world.settled();
     assert.deepEqual(writesOf(world), ['bind admiralty-a']);
   });
-  it('is no reason to try another target when its own refuses the next one: it asks what is there', async (t) => {
+  it('is no reason to try another target when its own rejects the next one: it asks what is there', async (t) => {
     const { world, a, b } = await before(t, (one) => (one.onCreate = 'made, answer lost'));
     a.onCreate = FORBIDDEN;
     await world.pass(5_000);
@@ -103,7 +103,7 @@ describe('a candidate that is taken back', () => {
     return { world, a, b };
   };
   for (const error of [FORBIDDEN, new ApiError(409, 'Conflict', 'it has changed')]) {
-    it(`stays where its target refuses that with ${error.status}, and may be bound after all`, async (t) => {
+    it(`stays where its target rejects that with ${error.status}, and may be bound after all`, async (t) => {
       const { world, b } = await taking(t, error);
       await world.pass(30_000);
       assert.deepEqual([writesOf(world), b.asked], [['bind admiralty-a'], []]);

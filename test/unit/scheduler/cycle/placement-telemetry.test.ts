@@ -48,7 +48,7 @@ describe('placement is measured', () => {
   ));
   it('from the create of a candidate to the no of its target', async (t) => assert.deepEqual(
     await added(t, CANDIDATE, () => recordCandidate(madeAgo(0), sentAgo(2_000), { target: 'a', error: 'no' }),
-      'refused'),
+      'rejected'),
     [1, 2],
   ));
   it('apart for both', async (t) => assert.deepEqual(

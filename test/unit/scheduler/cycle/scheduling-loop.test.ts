@@ -238,21 +238,21 @@ describe('what is measured', () => {
     await world.settled();
     assert.equal(await counted() - first, 1);
   });
-  it('is how often a target refuses, by its scheduler or at once', async (t) => {
-    const refused = async () => (await valuesOf('isthmus_scheduling_candidates_refused_total'))
+  it('is how often a target rejects, by its scheduler or at once', async (t) => {
+    const rejected = async () => (await valuesOf('isthmus_scheduling_candidates_rejected_total'))
       .reduce((sum, { value }) => sum + value, 0);
-    const first = await refused();
+    const first = await rejected();
     const { world, a, b } = await sent(t);
     b.onCreate = FORBIDDEN;
     a.say('u', REJECTED);
     await world.settled();
-    assert.equal(await refused() - first, 2);
+    assert.equal(await rejected() - first, 2);
   });
 });
 
 describe('laws of the loop', () => {
   const KINDS = [
-    'scheduled', 'refused', 'lose', 'return', 'delete', 'again', 'pass', 'lost answer', 'forbid', 'ok',
+    'scheduled', 'rejected', 'lose', 'return', 'delete', 'again', 'pass', 'lost answer', 'forbid', 'ok',
   ] as const;
   const act = fc.record({
     kind: fc.constantFrom(...KINDS), target: fc.constantFrom('a', 'b'), uid: fc.constantFrom('u', 'v'),
@@ -289,7 +289,7 @@ describe('laws of the loop', () => {
     return world.settled();
   };
   const ACTS: Record<Act['kind'], Perform> = {
-    'scheduled': saying(SCHEDULED), 'refused': saying(REJECTED),
+    'scheduled': saying(SCHEDULED), 'rejected': saying(REJECTED),
     'lose': (world, { target }) => world.changed(target, { isReady: false }),
     'return': (world, { target }) => world.changed(target, { isReady: true }),
     'pass': (world) => world.pass(11_000),

@@ -7,7 +7,7 @@ import {
 } from '../../../../scheduler/decision/filters.ts';
 import type { PodToSchedule, TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
 import { toTargetCapacity } from '../../../../scheduler/snapshot/target-capacity.ts';
-import { aPlace, aPodWithConstraints, constrained, full, rulesOf, withTraits } from '../../../support/placement.ts';
+import { aPlace, aPodWithConstraints, constrained, full, rulesOf, withNodeInfo } from '../../../support/placement.ts';
 import { aTarget, frozen, unavailable, withNodes, withoutSummary, withRef } from '../../../support/builders.ts';
 
 const REJECTION = { reason: 'Unschedulable', message: 'quota' };
@@ -32,18 +32,18 @@ describe('concerns', () => {
 });
 
 describe('FILTERS', () => {
-  const refused = aSmallPod(new Map([['ClusterTarget/c1', REJECTION]]));
+  const rejected = aSmallPod(new Map([['ClusterTarget/c1', REJECTION]]));
   const down = unavailable('Unreachable', 'no route');
   const cases: Record<string, readonly [pod: PodToSchedule, target: TargetSnapshot, reason: string | undefined]> = {
     'a target with room passes': [aSmallPod(), aTarget('c1'), undefined],
     'a target that cannot be reached says so': [aSmallPod(), aTarget('c1', down), 'Unreachable'],
     'a target that has told nothing says so': [aSmallPod(), aTarget('c1', withoutSummary()), 'NoSummary'],
-    'a target that refused the pod lately is not asked': [refused, aTarget('c1'), 'Unschedulable'],
-    'a rejection by another target does not count': [refused, aTarget('c2'), undefined],
+    'a target that rejected the pod lately is not asked': [rejected, aTarget('c1'), 'Unschedulable'],
+    'a rejection by another target does not count': [rejected, aTarget('c2'), undefined],
     'a target without a node that has room says so':
       [aSmallPod(), aTarget('c1', withNodes({ cpu: '500m', pods: '9' })), 'InsufficientResources'],
-    'that it cannot be reached goes first': [refused, aTarget('c1', down, withoutSummary()), 'Unreachable'],
-    'its rejection goes before what its summary says': [refused, aTarget('c1', withNodes()), 'Unschedulable'],
+    'that it cannot be reached goes first': [rejected, aTarget('c1', down, withoutSummary()), 'Unreachable'],
+    'its rejection goes before what its summary says': [rejected, aTarget('c1', withNodes()), 'Unschedulable'],
   };
   for (const [sentence, [pod, target, reason]] of Object.entries(cases)) {
     it(sentence, () => {
@@ -54,7 +54,7 @@ describe('FILTERS', () => {
 
   it('tell the user of every no what it is and what to do', () => {
     for (const [, target, reason] of Object.values(cases)) {
-      for (const { check } of prepareFilters(refused, [target])) {
+      for (const { check } of prepareFilters(rejected, [target])) {
         const rejection = check(target);
         if (rejection === undefined || reason === undefined) continue;
         assert.match(rejection.reason, /^[A-Z][A-Za-z]+$/);
@@ -75,8 +75,8 @@ function firstNo(pod: PodToSchedule, target: TargetSnapshot): string {
 
 describe('filters over virtual nodes', () => {
   const eu = { matchLabels: { region: 'eu' } };
-  const tainted = withTraits({ taints: [{ key: 'maintenance', value: 'soon', effect: 'NoSchedule' }] });
-  const preferred = withTraits({ taints: [{ key: 'busy', effect: 'PreferNoSchedule' }] });
+  const tainted = withNodeInfo({ taints: [{ key: 'maintenance', value: 'soon', effect: 'NoSchedule' }] });
+  const preferred = withNodeInfo({ taints: [{ key: 'busy', effect: 'PreferNoSchedule' }] });
   const terms = (key: string, value: string) => ({
     affinity: {
       nodeAffinity: {
@@ -87,16 +87,16 @@ describe('filters over virtual nodes', () => {
   });
   const cases: Record<string, readonly [pod: PodToSchedule, target: TargetSnapshot, no: RegExp]> = {
     'a target whose virtual node is not there': [
-      aPodWithConstraints(), aPlace('c', {}, withTraits({ node: undefined })),
+      aPodWithConstraints(), aPlace('c', {}, withNodeInfo({ node: undefined })),
       /^VirtualNode: NoVirtualNode: its virtual node admiralty-c does not exist/,
     ],
     'a cordoned virtual node': [
-      aPodWithConstraints(), aPlace('c', {}, withTraits({ cordoned: true })),
+      aPodWithConstraints(), aPlace('c', {}, withNodeInfo({ cordoned: true })),
       /^VirtualNode: Cordoned: .*"kubectl uncordon admiralty-c"/,
     ],
     'a cordon that the pod tolerates': [
       constrained({ tolerations: [{ key: 'node.kubernetes.io/unschedulable', operator: 'Exists' }] }),
-      aPlace('c', {}, withTraits({ cordoned: true })), /^passes$/,
+      aPlace('c', {}, withNodeInfo({ cordoned: true })), /^passes$/,
     ],
     'a taint that the pod does not tolerate': [
       aPodWithConstraints(), aPlace('c', {}, tainted),
@@ -157,29 +157,31 @@ describe('filters over virtual nodes', () => {
       /^passes$/,
     ],
     'a target without a virtual node is not judged by its labels as well': [
-      constrained({ nodeSelector: { region: 'eu' } }), aPlace('c', {}, withTraits({ node: undefined })),
+      constrained({ nodeSelector: { region: 'eu' } }), aPlace('c', {}, withNodeInfo({ node: undefined })),
       /^VirtualNode: NoVirtualNode/,
     ],
     'a cordon that only another effect tolerates': [
       constrained({ tolerations: [{ operator: 'Exists', effect: 'NoExecute' }] }),
-      aPlace('c', {}, withTraits({ cordoned: true })), /^VirtualNode: Cordoned/,
+      aPlace('c', {}, withNodeInfo({ cordoned: true })), /^VirtualNode: Cordoned/,
     ],
     'a cordon that one of several tolerations tolerates': [
       constrained({ tolerations: [{ key: 'x', operator: 'Exists' }, { operator: 'Exists' }] }),
-      aPlace('c', {}, withTraits({ cordoned: true })), /^passes$/,
+      aPlace('c', {}, withNodeInfo({ cordoned: true })), /^passes$/,
     ],
     'a cordon before taints': [
       aPodWithConstraints(), aPlace('c', {},
-        withTraits({ cordoned: true, taints: [{ key: 'k', effect: 'NoSchedule' }] })),
+        withNodeInfo({ cordoned: true, taints: [{ key: 'k', effect: 'NoSchedule' }] })),
       /^VirtualNode: Cordoned/,
     ],
     'a taint without a value is named without one': [
-      aPodWithConstraints(), aPlace('c', {}, withTraits({ taints: [{ key: 'k', value: '', effect: 'NoExecute' }] })),
+      aPodWithConstraints(), aPlace('c', {}, withNodeInfo({ taints: [{ key: 'k', value: '', effect: 'NoExecute' }] })),
       /taint k:NoExecute; tolerate it in the pod's constraints/,
     ],
     'the first taint that is not tolerated is named, not the first': [
       constrained({ tolerations: [{ key: 'a', operator: 'Exists' }] }),
-      aPlace('c', {}, withTraits({ taints: [{ key: 'a', effect: 'NoSchedule' }, { key: 'b', effect: 'NoSchedule' }] })),
+      aPlace('c', {}, withNodeInfo({
+        taints: [{ key: 'a', effect: 'NoSchedule' }, { key: 'b', effect: 'NoSchedule' }],
+      })),
       /taint b:NoSchedule/,
     ],
     'a toleration of another value tolerates nothing': [
@@ -188,7 +190,7 @@ describe('filters over virtual nodes', () => {
     ],
     'the health of the virtual node, which this process itself writes, is no taint': [
       aPodWithConstraints(),
-      aPlace('c', {}, withTraits({ taints: [{ key: 'node.kubernetes.io/not-ready', effect: 'NoExecute' }] })),
+      aPlace('c', {}, withNodeInfo({ taints: [{ key: 'node.kubernetes.io/not-ready', effect: 'NoExecute' }] })),
         /^passes$/,
     ],
     'a policy of which nobody knows yet what it says': [
@@ -238,7 +240,7 @@ describe('filters over virtual nodes', () => {
     ],
     'the policy before everything else': [
       aPodWithConstraints({ rules: rulesOf({ require: eu }) }),
-      aPlace('c', {}, withTraits({ cordoned: true }), unavailable('Unreachable', 'm')), /^Policy: /,
+      aPlace('c', {}, withNodeInfo({ cordoned: true }), unavailable('Unreachable', 'm')), /^Policy: /,
     ],
   };
   for (const [sentence, [pod, target, no]] of Object.entries(cases)) {
@@ -256,7 +258,7 @@ describe('filters over virtual nodes', () => {
       ['Available', 'Summary', 'NotRejected', 'Resources'],
     );
   });
-  it('ask no more of a target without traits than its capacity', () => assert.equal(
+  it('ask no more of a target without nodeInfo than its capacity', () => assert.equal(
     firstNo(constrained({ nodeSelector: { region: 'eu' } }), aTarget('c')), 'passes',
   ));
   it('do not say twice that nothing is known of a target that is away', () => {
@@ -270,7 +272,7 @@ describe('filters over virtual nodes', () => {
 
 describe('headroom that an autoscaler has', () => {
   const grows = (labels = {}) =>
-    withTraits({ spec: { headroom: [{ count: 2, allocatable: { cpu: '16', memory: '64Gi' }, labels }] } });
+    withNodeInfo({ spec: { headroom: [{ count: 2, allocatable: { cpu: '16', memory: '64Gi' }, labels }] } });
   const large = aPodWithConstraints({}, { cpu: '8' });
 
   it('lets a pod pass that no node takes now', () => {
@@ -287,7 +289,7 @@ describe('headroom that an autoscaler has', () => {
   it('is of no use when no node may be added', () => {
     assert.equal(
       fitsAfterScaleUp(
-        large, aPlace('c', {}, withTraits({ spec: { headroom: [{ count: 0, allocatable: { cpu: '16' } }] } })),
+        large, aPlace('c', {}, withNodeInfo({ spec: { headroom: [{ count: 0, allocatable: { cpu: '16' } }] } })),
       ),
       false,
     );
@@ -337,7 +339,7 @@ describe('nodes that Karpenter made', () => {
     fitsAfterScaleUp(tolerant('8'), made(group({ 'eks.amazonaws.com/nodegroup': 'a' }))), false,
   ));
   it('count no more once something is declared', () => {
-    const declared = withTraits({ spec: { headroom: [{ count: 1, allocatable: { cpu: '2' } }] } });
+    const declared = withNodeInfo({ spec: { headroom: [{ count: 1, allocatable: { cpu: '2' } }] } });
     const target = aPlace('c', {}, withCapacity({ metadata: {}, nodeGroups: [pool] }), declared);
     assert.equal(fitsAfterScaleUp(tolerant('8'), target), false);
   });

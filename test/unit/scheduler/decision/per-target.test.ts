@@ -7,7 +7,7 @@ import { evaluateTargets } from '../../../../scheduler/decision/schedule-pod.ts'
 import type { PlacementConstraints, PodToSchedule, TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
 import { unavailable, withNodes, withoutSummary } from '../../../support/builders.ts';
 import { aPlace, aPodWithConstraints, constrained, full, placed, rulesOf,
-  withTraits } from '../../../support/placement.ts';
+  withNodeInfo } from '../../../support/placement.ts';
 
 const PLAIN: PodToSchedule =
   { namespace: 'team-a', requirements: { requests: new Map(), nodeSelector: {} }, rejectedBy: new Map() };
@@ -56,7 +56,7 @@ describe('what is decided about a target by itself', () => {
   const target = (name: string): fc.Arbitrary<TargetSnapshot> => fc.record({
     region: fc.constantFrom('eu', 'us'), cordoned: fc.boolean(), rttMs: fc.nat(200), price: fc.nat(3), change,
     taints: fc.constantFrom([], [{ key: 'k', effect: 'NoSchedule' as const }]),
-  }).map(({ region, cordoned, rttMs, price, taints, change: changed }) => aPlace(name, {}, withTraits({
+  }).map(({ region, cordoned, rttMs, price, taints, change: changed }) => aPlace(name, {}, withNodeInfo({
     labels: { region }, cordoned, rttMs, taints, spec: { prices: { cpu: `${price}` } },
   }), changed));
   const spread = { maxSkew: 1, topologyKey: 'region', labelSelector: {} };

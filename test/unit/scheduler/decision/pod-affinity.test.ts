@@ -154,7 +154,7 @@ describe('required affinity and anti-affinity between pods', () => {
         { key: 'app', operator: 'NotIn', values: ['web'] }, { key: 'app', operator: 'Exists' },
       ] } }, placed({ a: 1 }), dbPods({ b: 1 }), placed({ c: 1 }, { labels: {} })), [FREE, 'PodAntiAffinity', FREE],
     ],
-    'an expression that Kubernetes would refuse means no pod': [
+    'an expression that Kubernetes would reject means no pod': [
       far({ topologyKey: 'zone', labelSelector: { matchExpressions: [{ key: 'app', operator: 'Like' }] } },
         placed({ a: 1 })), [FREE, FREE, FREE],
     ],

@@ -9,7 +9,7 @@ import {
 import type { PodToSchedule, TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
 import { toTargetCapacity, type TargetCapacity } from '../../../../scheduler/snapshot/target-capacity.ts';
 import { aTarget, frozen, unavailable, withNodes, withoutSummary, withRef } from '../../../support/builders.ts';
-import { aPlace, aPodWithConstraints, withTraits } from '../../../support/placement.ts';
+import { aPlace, aPodWithConstraints, withNodeInfo } from '../../../support/placement.ts';
 
 function aPodFor(requests: ResourceList, rejectedBy: PodToSchedule['rejectedBy'] = new Map()): PodToSchedule {
   return frozen({
@@ -35,7 +35,7 @@ describe('schedulePod', () => {
     'a target that cannot be reached gets none':
       [aPodFor({}), [aTarget('a', unavailable('Unreachable', 'm')), aTarget('b')], 'ClusterTarget/b'],
     'a target that told nothing gets none': [aPodFor({}), [aTarget('a', withoutSummary())], 'none'],
-    'a target that refused gets none for now': [
+    'a target that rejected gets none for now': [
       aPodFor({}, new Map([['ClusterTarget/a', { reason: 'R', message: 'm' }]])), [aTarget('a'), aTarget('b')],
       'ClusterTarget/b',
     ],
@@ -135,7 +135,7 @@ describe('compareRanked', () => {
 });
 
 describe('a node that an autoscaler may add', () => {
-  const grows = withTraits({ spec: { headroom: [{ count: 1, allocatable: { cpu: '16', memory: '64Gi' } }] } });
+  const grows = withNodeInfo({ spec: { headroom: [{ count: 1, allocatable: { cpu: '16', memory: '64Gi' } }] } });
   const pod = aPodWithConstraints({}, { cpu: '8' });
   const ranked = (...all: TargetSnapshot[]) => evaluateTargets(pod, all).ranked.map(({ target, afterScaleUp }) =>
     [target.ref.name, afterScaleUp]);
@@ -146,9 +146,9 @@ describe('a node that an autoscaler may add', () => {
   ));
   it('is the last resort, however good the score', () => {
     const decision = schedulePod(aPodWithConstraints({ weights: { leastAllocated: 0, rtt: 1 } }, { cpu: '8' }), [
-      aPlace('near', {}, withTraits({ rttMs: 0,
+      aPlace('near', {}, withNodeInfo({ rttMs: 0,
         spec: { headroom: [{ count: 1, allocatable: { cpu: '16', memory: '1Gi' } }] } })),
-      aPlace('far', {}, withNodes({ cpu: '64', memory: '64Gi', pods: '9' }), withTraits({ rttMs: 500 })),
+      aPlace('far', {}, withNodes({ cpu: '64', memory: '64Gi', pods: '9' }), withNodeInfo({ rttMs: 500 })),
     ]);
     assert.equal(decision.kind === 'chosen' && decision.target.ref.name, 'far');
   });
@@ -228,12 +228,12 @@ describe('laws of scheduling', () => {
     fc.assert(
       fc.property(pod, targets, fc.constantFrom('a', 'b', 'c'), (pod, targets, name) => {
         const key = `ClusterTarget/${name}`;
-        const refusing = { ...pod, rejectedBy: new Map([[key, { reason: 'Conflict', message: 'm' }]]) };
+        const rejecting = { ...pod, rejectedBy: new Map([[key, { reason: 'Conflict', message: 'm' }]]) };
         const left = (one: PodToSchedule) =>
           evaluateTargets(one, targets).ranked.filter(({ target }) => target.key !== key).map(({ target }) =>
             target.key);
-        assert.deepEqual(left(refusing), left(pod));
-        assert.equal(evaluateTargets(refusing, targets).ranked.some(({ target }) => target.key === key), false);
+        assert.deepEqual(left(rejecting), left(pod));
+        assert.equal(evaluateTargets(rejecting, targets).ranked.some(({ target }) => target.key === key), false);
       }),
     );
   });

@@ -11,7 +11,7 @@ import { prepareScores, priceOf, weightedMean, type PreparedScore } from '../../
 import type { PlacementConstraints, PodToSchedule, TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
 import { toTargetCapacity } from '../../../../scheduler/snapshot/target-capacity.ts';
 import { aTarget, withoutSummary } from '../../../support/builders.ts';
-import { aPlace, aPodWithConstraints, placed, withTraits } from '../../../support/placement.ts';
+import { aPlace, aPodWithConstraints, placed, withNodeInfo } from '../../../support/placement.ts';
 
 /** One score of each target, by the order of targets; `not asked` when it does not apply. */
 function scoresOf(name: ScoreName, pod: PodToSchedule, ...targets: readonly TargetSnapshot[]) {
@@ -23,7 +23,7 @@ function scoresOf(name: ScoreName, pod: PodToSchedule, ...targets: readonly Targ
 
 const asking = (requests: ResourceList, placement: Partial<PlacementConstraints> = {}) =>
   aPodWithConstraints(placement, requests);
-const priced = (prices: StringMap, name = 'p') => aPlace(name, {}, withTraits({ spec: { prices } }));
+const priced = (prices: StringMap, name = 'p') => aPlace(name, {}, withNodeInfo({ spec: { prices } }));
 const having = (allocatable: ResourceList, free: ResourceList = allocatable, name = 'h') => aPlace(
   name, {}, (target) => ({ ...target, capacity: toTargetCapacity({ metadata: {}, allocatable, free }) }),
 );
@@ -191,7 +191,7 @@ describe('scores of labels and distance', () => {
     'an even spread tells none apart': ['spread', spread('kubernetes.io/hostname'), [disk, plain], [1, 1]],
     'without constraints there is none': ['spread', asking({}), [disk], 'not asked'],
     'a round trip that the clock made negative is none': [
-      'rtt', asking({}), [aPlace('a', {}, withTraits({ rttMs: -5 }))], [1],
+      'rtt', asking({}), [aPlace('a', {}, withNodeInfo({ rttMs: -5 }))], [1],
     ],
     'a zone counts without the region': ['locality', asking({}, { location: home }),
       [aPlace('a', { [zoneKey]: 'eu-1' })],
@@ -202,7 +202,7 @@ describe('scores of labels and distance', () => {
     'a target without a zone is not in the zone of a source without one':
       ['locality', asking({}, { location: { region: 'eu' } }), [aPlace('a')], [0]],
     'the source itself needs no place':
-      ['locality', asking({}), [aPlace('a', {}, withTraits({ spec: { self: true } }))], [1]],
+      ['locality', asking({}), [aPlace('a', {}, withNodeInfo({ spec: { self: true } }))], [1]],
   };
   for (const [sentence, [name, pod, targets, scores]] of Object.entries(rows)) {
     it(sentence, () => assert.deepEqual(scoresOf(name, pod, ...targets), scores));

@@ -8,7 +8,7 @@ import { SCORE_NAMES } from '../../../../api/kinds/placement-policy.ts';
 import { leastAllocated, prepareScores, priceOf, weightedMean } from '../../../../scheduler/decision/scores.ts';
 import { schedulePod } from '../../../../scheduler/decision/schedule-pod.ts';
 import type { PodToSchedule, TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
-import { aPlace, aPodWithConstraints, placed, withTraits } from '../../../support/placement.ts';
+import { aPlace, aPodWithConstraints, placed, withNodeInfo } from '../../../support/placement.ts';
 import { toTargetCapacity, type TargetCapacity } from '../../../../scheduler/snapshot/target-capacity.ts';
 import { aTarget, frozen, withNodes } from '../../../support/builders.ts';
 
@@ -87,8 +87,8 @@ describe('scores', () => {
   ));
   const mig =
     aPlace('m', {}, nodes({ cpu: '10', memory: '10Gi' }, { cpu: '10', memory: '10Gi', 'nvidia.com/mig-1g.5gb': '8' }));
-  const priced = (name: string, prices: Record<string, string>) => aPlace(name, {}, withTraits({ spec: { prices } }));
-  const distant = (name: string, rttMs: number) => aPlace(name, {}, withTraits({ rttMs }));
+  const priced = (name: string, prices: Record<string, string>) => aPlace(name, {}, withNodeInfo({ spec: { prices } }));
+  const distant = (name: string, rttMs: number) => aPlace(name, {}, withNodeInfo({ rttMs }));
   const inZone = (zone: string, region: string) =>
     aPlace(`${zone}${region}`, { 'topology.kubernetes.io/zone': zone, 'topology.kubernetes.io/region': region });
   const nothing = aPodWithConstraints({}, {});
@@ -122,7 +122,7 @@ describe('scores', () => {
     ],
     'locality likes the source itself, its zone, its region, in this order': [
       scoresOf(
-        'locality', atHome, aPlace('self', {}, withTraits({ spec: { self: true } })), inZone('eu-1', 'eu'),
+        'locality', atHome, aPlace('self', {}, withNodeInfo({ spec: { self: true } })), inZone('eu-1', 'eu'),
         inZone('eu-2', 'eu'), inZone('us-1', 'us'),
       ), [1, 0.75, 0.5, 0],
     ],
@@ -168,14 +168,14 @@ describe('laws of all scores', () => {
   const room = fc.record({
     cpu: fc.nat(16).map(String), memory: fc.nat(16).map((gib) => `${gib}Gi`), 'nvidia.com/gpu': fc.nat(2).map(String),
   });
-  const traits =
+  const nodeInfo =
     fc.record({ rttMs: fc.nat(500), price: fc.nat(20), region: fc.constantFrom('eu', 'us'), gib: fc.nat(3) });
   const targets = fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd', 'e'), { minLength: 1 }).chain((names) =>
     fc.tuple(...names.map((name) => (
-    fc.tuple(fc.array(room, { minLength: 1, maxLength: 2 }), traits).map(([nodes, { rttMs, price, region, gib }]) =>
+    fc.tuple(fc.array(room, { minLength: 1, maxLength: 2 }), nodeInfo).map(([nodes, { rttMs, price, region, gib }]) =>
       aPlace(
       name, {}, withNodes(...nodes.map((node) => ({ ...node, pods: '9' }))),
-      withTraits({ rttMs, labels: { region }, spec: { prices: { cpu: `${price}`, memory: `${gib}` } } }),
+      withNodeInfo({ rttMs, labels: { region }, spec: { prices: { cpu: `${price}`, memory: `${gib}` } } }),
     ))
   ))));
   const weights = fc.record(Object.fromEntries(SCORE_NAMES.map((name) => [name, fc.nat(3)])));
@@ -221,11 +221,11 @@ describe('laws of all scores', () => {
     fc.assert(fc.property(fc.nat(500), fc.nat(500), fc.nat(16), fc.nat(16), (one, other, freeOne, freeOther) => {
       const [less, more] = [Math.min(one, other), Math.max(one, other)];
       const [nearer = 0, farther = 0] = scoresOf(
-        'rtt', aPodWithConstraints(), aPlace('a', {}, withTraits({ rttMs: less })),
-        aPlace('b', {}, withTraits({ rttMs: more })),
+        'rtt', aPodWithConstraints(), aPlace('a', {}, withNodeInfo({ rttMs: less })),
+        aPlace('b', {}, withNodeInfo({ rttMs: more })),
       );
       assert.ok(nearer >= farther);
-      const prices = (price: number) => withTraits({ spec: { prices: { cpu: `${price}` } } });
+      const prices = (price: number) => withNodeInfo({ spec: { prices: { cpu: `${price}` } } });
       const [cheaper = 0, dearer = 0] =
         scoresOf('cost', aPodWithConstraints(), aPlace('a', {}, prices(less)), aPlace('b', {}, prices(more)));
       assert.ok(cheaper >= dearer);

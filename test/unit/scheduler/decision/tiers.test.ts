@@ -6,7 +6,9 @@ import type { TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts'
 import { tierOf, tierOpenings, untilNextTier } from '../../../../scheduler/decision/tiers.ts';
 import { rulesFor } from '../../../../scheduler/snapshot/placement-rules.ts';
 import { unavailable, withRef } from '../../../support/builders.ts';
-import { aBook, aPlace, aPodWithConstraints, aPolicy, full, rulesOf, withTraits } from '../../../support/placement.ts';
+import {
+  aBook, aPlace, aPodWithConstraints, aPolicy, full, rulesOf, withNodeInfo,
+} from '../../../support/placement.ts';
 
 const select = (tier: string) => ({ matchLabels: { tier } });
 const rules = rulesOf({
@@ -71,7 +73,7 @@ describe('tiers', () => {
 
   it('of a policy of the cluster do not see labels that a tenant gave its Target', () => {
     const own = { kind: 'Target', namespace: 'team-a', name: 't' } as const;
-    const tenants = aPlace('t', {}, withRef(own), withTraits({ kind: 'Target', labels: { tier: 'own' } }));
+    const tenants = aPlace('t', {}, withRef(own), withNodeInfo({ kind: 'Target', labels: { tier: 'own' } }));
     assert.equal(tierOf(rules, tenants), undefined);
     const namespaced = rulesFor({ namespace: 'team-a', labels: {} },
       aBook(aPolicy({ tiers: [{ targets: select('own') }] })));

@@ -7,7 +7,7 @@ import { NO_RULES, type PlacementRules } from '../../../../scheduler/snapshot/pl
 import type { PodClass } from '../../../../scheduler/snapshot/placed-pods.ts';
 import type { PodToSchedule, TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
 import { spreadCount, topologySpreadFilter } from '../../../../scheduler/decision/topology-spread.ts';
-import { aPlace, aPodWithConstraints, placed, rulesOf, withTraits } from '../../../support/placement.ts';
+import { aPlace, aPodWithConstraints, placed, rulesOf, withNodeInfo } from '../../../support/placement.ts';
 
 const targets = [aPlace('a', { zone: '1' }), aPlace('b', { zone: '2' }), aPlace('c', { zone: '2' })];
 const byZone: TopologySpreadConstraint = {
@@ -36,10 +36,10 @@ const FULL = 'TopologySpread';
 
 describe('topology spread that must hold', () => {
   const tainted = [aPlace('a', { zone: '1' }), aPlace('b', { zone: '2' }), aPlace(
-    'c', { zone: '3' }, withTraits({ labels: { zone: '3' }, taints: [{ key: 'k', effect: 'NoSchedule' }] }),
+    'c', { zone: '3' }, withNodeInfo({ labels: { zone: '3' }, taints: [{ key: 'k', effect: 'NoSchedule' }] }),
   )];
   const three = [aPlace('a', { zone: '1' }), aPlace('b', { zone: '2' }), aPlace('c', { zone: '3' })];
-  const discouraged = three.map((target) => (target.nodeName === 'admiralty-c' ? aPlace('c', {}, withTraits(
+  const discouraged = three.map((target) => (target.nodeName === 'admiralty-c' ? aPlace('c', {}, withNodeInfo(
     { labels: { zone: '3' }, taints: [{ key: 'k', effect: 'PreferNoSchedule' }] },
   )) : target));
   const racked = [aPlace('a', { zone: '1', rack: 'x' }), aPlace('b', { zone: '2' }),

@@ -8,7 +8,7 @@ import {
 import { schedulePod } from '../../../../scheduler/decision/schedule-pod.ts';
 import type { PodToSchedule, TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
 import { unavailable, withNodes, withoutSummary } from '../../../support/builders.ts';
-import { aPlace, aPodWithConstraints, full, placed, rulesOf, withTraits } from '../../../support/placement.ts';
+import { aPlace, aPodWithConstraints, full, placed, rulesOf, withNodeInfo } from '../../../support/placement.ts';
 
 const EU = { matchLabels: { region: 'eu' } };
 
@@ -23,7 +23,7 @@ function lines(
 const kinds = (texts: readonly string[]) => texts.map((text) => (parseRecordText(text) as DecisionLine).kind);
 
 describe('records of targets', () => {
-  const grown = withTraits({
+  const grown = withNodeInfo({
     labels: { region: 'eu' }, rttMs: 3, cordoned: true, taints: [{ key: 'k', effect: 'NoSchedule' }],
     spec: { self: true, prices: { cpu: '0.1' }, headroom: [{ count: 2, allocatable: { cpu: '4' } }] },
   });
@@ -37,10 +37,10 @@ describe('records of targets', () => {
       const text = toRecordText(recordTarget(target));
       const restored = restoreTarget(parseRecordText(text) as ReturnType<typeof recordTarget>);
       assert.equal(toRecordText(recordTarget(restored)), text);
-      const { capacity: _c, traits: _t, ...identity } = target;
-      const { capacity: _rc, traits: _rt, ...restoredIdentity } = restored;
+      const { capacity: _c, nodeInfo: _t, ...identity } = target;
+      const { capacity: _rc, nodeInfo: _rt, ...restoredIdentity } = restored;
       assert.deepEqual(restoredIdentity, identity);
-      assert.deepEqual(restored.traits?.prices, target.traits?.prices);
+      assert.deepEqual(restored.nodeInfo?.prices, target.nodeInfo?.prices);
     });
   }
 
@@ -88,7 +88,7 @@ describe('replay', () => {
     }));
     const target = (name: string) => fc.tuple(fc.nat(8), fc.constantFrom('eu', 'us'), fc.nat(3))
       .map(([cpu, region, price]) => (
-      aPlace(name, {}, withNodes({ cpu: `${cpu}`, memory: '8Gi', pods: '9' }), withTraits(
+      aPlace(name, {}, withNodes({ cpu: `${cpu}`, memory: '8Gi', pods: '9' }), withNodeInfo(
         { labels: { region }, spec: { prices: { cpu: `${price}` } } },
       ))
     ));

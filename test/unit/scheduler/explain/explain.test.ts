@@ -10,7 +10,7 @@ import { FILTERS } from '../../../../scheduler/decision/filters.ts';
 import { schedulePod } from '../../../../scheduler/decision/schedule-pod.ts';
 import type { TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
 import { unavailable, withNodes, withRef } from '../../../support/builders.ts';
-import { aPlace, aPodWithConstraints, full, rulesOf, withTraits } from '../../../support/placement.ts';
+import { aPlace, aPodWithConstraints, full, rulesOf, withNodeInfo } from '../../../support/placement.ts';
 
 const EU = { matchLabels: { region: 'eu' } };
 const roomy = (name: string, labels = {}) => aPlace(name, labels, withNodes({ cpu: '64', memory: '64Gi', pods: '9' }));
@@ -41,7 +41,7 @@ describe('explainPod', () => {
 
   const two = (one: TargetSnapshot, other: TargetSnapshot, pod = aPodWithConstraints()) =>
     explainPod(pod, [one, other]).margin;
-  const grows = withTraits({ spec: { headroom: [{ count: 1, allocatable: { cpu: '64', memory: '64Gi' } }] } });
+  const grows = withNodeInfo({ spec: { headroom: [{ count: 1, allocatable: { cpu: '64', memory: '64Gi' } }] } });
   const tiers = aPodWithConstraints({ rules: rulesOf({ tiers: [{ targets: EU }, { targets: {} }] }) });
   const shares = aPodWithConstraints(
     { rules: rulesOf({ replicas: { shares: [{ targets: EU, weight: 1 }, { targets: {}, weight: 2 }] } }) },
@@ -170,7 +170,8 @@ describe('explainPod', () => {
     const targets = fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd')).chain((names) =>
       fc.tuple(...names.map((name) => (
       fc.tuple(fc.nat(8), fc.constantFrom('eu', 'us'), fc.boolean()).map(([cpu, region, cordoned]) => aPlace(
-        name, {}, withNodes({ cpu: `${cpu}`, memory: '8Gi', pods: '9' }), withTraits({ labels: { region }, cordoned }),
+        name, {}, withNodes({ cpu: `${cpu}`, memory: '8Gi', pods: '9' }),
+        withNodeInfo({ labels: { region }, cordoned }),
       ))
     ))));
     const pod = fc.tuple(fc.nat(6), fc.constantFrom(
@@ -204,7 +205,7 @@ describe('the record at a bound pod', () => {
   });
 
   it('tells of another node that is needed, and nothing that goes without saying', () => {
-    const grown = aPlace('a', {}, full(), withTraits(
+    const grown = aPlace('a', {}, full(), withNodeInfo(
       { spec: { headroom: [{ count: 1, allocatable: { cpu: '64', memory: '64Gi' } }] } },
     ));
     const recorded = (...targets: TargetSnapshot[]) =>

@@ -8,7 +8,7 @@ import {
 } from '../../../../scheduler/explain/recorded-world.ts';
 import type { PodToSchedule, TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
 import { unavailable, withNodes, withoutSummary, withRef, type Change } from '../../../support/builders.ts';
-import { aPlace, aPodWithConstraints, placed, rulesOf, withTraits } from '../../../support/placement.ts';
+import { aPlace, aPodWithConstraints, placed, rulesOf, withNodeInfo } from '../../../support/placement.ts';
 
 /** As it is written into a log and read from it. */
 const throughText = (target: TargetSnapshot): TargetSnapshot =>
@@ -19,11 +19,11 @@ const change: fc.Arbitrary<Change<TargetSnapshot>> = fc.oneof(
   fc.array(cpu, { maxLength: 3 }).map((rooms) => withNodes(...rooms.map((each) =>
     ({ cpu: each, memory: '4Gi', pods: '9' })))),
   fc.constant(withoutSummary()), fc.constant(unavailable('Unreachable', 'it is away')),
-  fc.constant(withTraits({ cordoned: true })), fc.constant(withTraits({ taints: [{ key: 'a',
+  fc.constant(withNodeInfo({ cordoned: true })), fc.constant(withNodeInfo({ taints: [{ key: 'a',
     effect: 'NoSchedule' }] })),
-  cpu.map((price) => withTraits({ spec: { prices: { cpu: price === '0' ? '1' : price } } })),
-  cpu.map((each) => withTraits({ spec: { headroom: [{ count: 1, shape: { cpu: each, pods: '9' } }] } as never })),
-  fc.nat({ max: 300 }).map((rttMs) => withTraits({ rttMs })),
+  cpu.map((price) => withNodeInfo({ spec: { prices: { cpu: price === '0' ? '1' : price } } })),
+  cpu.map((each) => withNodeInfo({ spec: { headroom: [{ count: 1, shape: { cpu: each, pods: '9' } }] } as never })),
+  fc.nat({ max: 300 }).map((rttMs) => withNodeInfo({ rttMs })),
 );
 const targets = fc.array(fc.tuple(fc.constantFrom('a', 'b'), fc.array(change, { maxLength: 2 })), { maxLength: 4 })
   .map((all) => all.map(([zone, changes], index) =>
@@ -64,7 +64,7 @@ describe('recorded targets', () => {
   it('have a capacity of their own: what is taken from it is not taken from the live one', () => {
     const target = aPlace('a');
     assert.notEqual(throughText(target).capacity, target.capacity);
-    assert.equal(throughText(target).traits?.prices, undefined);
+    assert.equal(throughText(target).nodeInfo?.prices, undefined);
   });
   it('of a namespace stay targets of that namespace', () => {
     const target = aPlace('a', {}, withRef({ kind: 'Target', namespace: 'team-a', name: 'a' }));

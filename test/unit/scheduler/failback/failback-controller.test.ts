@@ -174,7 +174,7 @@ describe('pods that are away', () => {
 });
 
 describe('an eviction', () => {
-  it('that a PodDisruptionBudget refuses is tried again after the pause, not at once', async (t) => {
+  it('that a PodDisruptionBudget rejects is tried again after the pause, not at once', async (t) => {
     const { evicted, answer, pass, ready, away, warnings } = aWorld(t);
     answer.error = new ApiError(429, 'TooManyRequests', 'disruption budget');
     await ready(true);
@@ -186,7 +186,7 @@ describe('an eviction', () => {
     await pass(1);
     assert.deepEqual([evicted.length, warnings()], [2, 0]);
   });
-  it('that a PodDisruptionBudget refuses again and again does not hold up those of other pods', async (t) => {
+  it('that a PodDisruptionBudget rejects again and again does not hold up those of other pods', async (t) => {
     const { evicted, answer, pass, ready, away } = aWorld(t);
     answer.error = new ApiError(429, 'TooManyRequests', 'disruption budget');
     await ready(true);

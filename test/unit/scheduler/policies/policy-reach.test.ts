@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { PlacementPolicySpec } from '../../../../api/kinds/placement-policy.ts';
 import { exclusionBy, reachOf } from '../../../../scheduler/policies/policy-reach.ts';
-import type { TargetLabels } from '../../../../scheduler/snapshot/target-traits.ts';
+import type { TargetLabels } from '../../../../scheduler/snapshot/virtual-node-info.ts';
 import { aClusterPolicy, aPolicy } from '../../../support/placement.ts';
 
 const select = (region: string) => ({ matchLabels: { region } });

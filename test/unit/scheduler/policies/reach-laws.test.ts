@@ -6,7 +6,7 @@ import * as fc from 'fast-check';
 import type { PlacementPolicySpec } from '../../../../api/kinds/placement-policy.ts';
 import { exclusionBy, reachOf } from '../../../../scheduler/policies/policy-reach.ts';
 import type { KnownPolicy } from '../../../../scheduler/snapshot/placement-rules.ts';
-import type { TargetLabels } from '../../../../scheduler/snapshot/target-traits.ts';
+import type { TargetLabels } from '../../../../scheduler/snapshot/virtual-node-info.ts';
 import { aClusterPolicy, aPolicy } from '../../../support/placement.ts';
 
 const REGIONS = ['eu', 'us', 'asia'];

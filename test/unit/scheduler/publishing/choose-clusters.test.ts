@@ -9,7 +9,7 @@ import { chooseClusters, type ClusterDecisionWorld } from '../../../../scheduler
 import { PlacedPods } from '../../../../scheduler/snapshot/placed-pods.ts';
 import { toKnownPolicy } from '../../../../scheduler/snapshot/placement-rules.ts';
 import type { TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
-import { toTargetTraits } from '../../../../scheduler/snapshot/target-traits.ts';
+import { toVirtualNodeInfo } from '../../../../scheduler/snapshot/virtual-node-info.ts';
 import { aTarget, unavailable, withNodes, withRef } from '../../../support/builders.ts';
 
 const BORN = '2026-01-01T00:00:00Z';
@@ -19,7 +19,7 @@ function cluster(name: string, labels: StringMap = {}, spec: object = {}): Targe
   const nodeName = `admiralty-${name}`;
   const taint = { key: 'virtual-kubelet.io/provider', value: 'admiralty', effect: 'NoSchedule' } as const;
   const node = { metadata: { name: nodeName }, spec: { taints: [taint], ...spec } };
-  return aTarget(name, (target) => ({ ...target, traits: toTargetTraits({ nodeName, node, labels, spec: {} }) }));
+  return aTarget(name, (target) => ({ ...target, nodeInfo: toVirtualNodeInfo({ nodeName, node, labels, spec: {} }) }));
 }
 
 const EU = cluster('eu', { region: 'eu' });

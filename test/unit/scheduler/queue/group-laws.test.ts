@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { groupDoesNotFit, tooFewMembers } from '../../../../scheduler/queue/group-rejections.ts';
 import { PodGroups, type GroupMember, type MemberState } from '../../../../scheduler/queue/pod-groups.ts';
-import { PASSED_OVER_MS, VerdictTimes } from '../../../../scheduler/queue/verdict-times.ts';
+import { SKIPPED_WAIT_MS, VerdictTimes } from '../../../../scheduler/queue/verdict-times.ts';
 
 const NAMES = ['a', 'b', 'c', 'd'];
 const member = (name: string, minCount: number): GroupMember => ({
@@ -151,7 +151,7 @@ describe('the time from which patience counts', () => {
         && decided.seenAt > one.seenAt + 2_000);
       const since = timesOf(all).waitingSince('c', one);
       const last = Math.max(one.seenAt, all.at(-1)?.[0] ?? 0);
-      assert.equal(since, isPassedOver ? Math.min(last, one.seenAt + PASSED_OVER_MS) : last);
+      assert.equal(since, isPassedOver ? Math.min(last, one.seenAt + SKIPPED_WAIT_MS) : last);
     }));
   });
   it('is not moved by what another target decides', () => {

@@ -6,7 +6,7 @@ const FIRST = { seenAt: 1_000, priority: 0 };
 const LATER = { seenAt: 10_000, priority: 0 };
 
 /** How long a candidate that was passed over waits beyond the patience with an idle target. */
-const PASSED_OVER_MS = 20_000;
+const SKIPPED_WAIT_MS = 20_000;
 /** The target decides about these, one a second from 11 s on. */
 function decided(...candidates: readonly { readonly seenAt: number; readonly priority: number }[]): VerdictTimes {
   const times = new VerdictTimes();
@@ -28,7 +28,7 @@ describe('waitingSince', () => {
   it('is bounded once the target has decided about a later one: it has passed this one over', () => {
     const times = decided(LATER);
     for (let second = 12; second < 120; second += 1) times.note('c', second * 1_000, LATER);
-    assert.equal(times.waitingSince('c', FIRST), FIRST.seenAt + PASSED_OVER_MS);
+    assert.equal(times.waitingSince('c', FIRST), FIRST.seenAt + SKIPPED_WAIT_MS);
     assert.equal(times.waitingSince('c', LATER), 119_000);
   });
 
@@ -36,7 +36,7 @@ describe('waitingSince', () => {
     const times = decided({ ...LATER, priority: 100 });
     times.note('c', 90_000, undefined);
     assert.equal(times.waitingSince('c', FIRST), 90_000);
-    assert.equal(times.waitingSince('c', { ...FIRST, priority: 100 }), FIRST.seenAt + PASSED_OVER_MS);
+    assert.equal(times.waitingSince('c', { ...FIRST, priority: 100 }), FIRST.seenAt + SKIPPED_WAIT_MS);
   });
 
   it('begins anew with a target that was removed', () => {

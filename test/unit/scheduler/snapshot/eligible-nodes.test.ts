@@ -80,8 +80,8 @@ describe('eligibleRows', () => {
     'a hostname that no node has opens none': [{ nodeSelector: { [HOSTNAME]: 'n9' } }, [false, false]],
     'a hostname does not open the group for what it does not have':
       [{ nodeSelector: { [HOSTNAME]: 'n3', zone: 'b' } }, [false, false]],
-    'a node that is refused by hostname leaves the others': [byHostname('NotIn', 'n3'), [true, false]],
-    'of two equal nodes one may be refused': [byHostname('NotIn', 'n1'), [true, true]],
+    'a node that is rejected by hostname leaves the others': [byHostname('NotIn', 'n3'), [true, false]],
+    'of two equal nodes one may be rejected': [byHostname('NotIn', 'n1'), [true, true]],
     'every node has a hostname': [byHostname('Exists'), [true, true]],
     'no node is without one': [byHostname('DoesNotExist'), [false, false]],
     'a node is found by its name': [byField('In', 'n2'), [true, false]],

@@ -6,7 +6,7 @@ import type { PlacementPolicySpec } from '../../../../api/kinds/placement-policy
 import {
   mayFollow, NO_RULES, ruleAgainst, rulesFor, type KnownPolicy, type PlacementRules,
 } from '../../../../scheduler/snapshot/placement-rules.ts';
-import { toTargetLabels } from '../../../../scheduler/snapshot/target-traits.ts';
+import { toTargetLabels } from '../../../../scheduler/snapshot/virtual-node-info.ts';
 import { aBook, aClusterPolicy, aPolicy } from '../../../support/placement.ts';
 
 const EU = { matchLabels: { region: 'eu' } };

@@ -26,7 +26,7 @@ describe('policyProblem', () => {
     it(`accepts ${sentence}`, () => assert.equal(policyProblem(spec, 'cluster'), undefined));
   }
 
-  const refused: Record<string, readonly [spec: unknown, problem: RegExp]> = {
+  const rejected: Record<string, readonly [spec: unknown, problem: RegExp]> = {
     'what is not an object': [[], /has no spec/],
     'a field that there is not': [{ requires: EU }, /a field requires that this version does not know/],
     'a selector that is none':
@@ -50,8 +50,8 @@ describe('policyProblem', () => {
     ],
     'a patch that is not a list': [{ overrides: [{ targets: {}, patch: {} }] }, /patch is not a list/],
   };
-  for (const [sentence, [spec, problem]] of Object.entries(refused)) {
-    it(`refuses ${sentence}`, () => assert.match(policyProblem(spec, 'cluster') ?? '', problem));
+  for (const [sentence, [spec, problem]] of Object.entries(rejected)) {
+    it(`rejects ${sentence}`, () => assert.match(policyProblem(spec, 'cluster') ?? '', problem));
   }
 
   const paths: Record<string, boolean> = {

@@ -5,8 +5,8 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { StringMap } from '../../../../api/objects/core.ts';
 import { ADMIRALTY_PREFIX, TARGET_LABELS_ANNOTATION, TARGET_NAME_LABEL } from '../../../../api/objects/keys.ts';
-import { HOST_NAME_LABEL, labelsFor, toTargetLabels, toTargetTraits } from
-  '../../../../scheduler/snapshot/target-traits.ts';
+import { HOST_NAME_LABEL, labelsFor, toTargetLabels, toVirtualNodeInfo } from
+  '../../../../scheduler/snapshot/virtual-node-info.ts';
 
 const NODE = 'admiralty-eu';
 const HOST = { [HOST_NAME_LABEL]: NODE };
@@ -104,23 +104,23 @@ describe('whatever a node shows and a target reports', () => {
   });
 });
 
-describe('traits apart from labels', () => {
-  const traits = (spec: object, more: object = {}) =>
-    toTargetTraits({ nodeName: NODE, node: { metadata: {} }, labels: {}, spec, ...more });
+describe('nodeInfo apart from labels', () => {
+  const nodeInfo = (spec: object, more: object = {}) =>
+    toVirtualNodeInfo({ nodeName: NODE, node: { metadata: {} }, labels: {}, spec, ...more });
 
   it('are left out where nothing is said of them', () => {
-    assert.deepEqual(['prices', 'headroom', 'rttMs'].filter((field) => Object.hasOwn(traits({}), field)), []);
+    assert.deepEqual(['prices', 'headroom', 'rttMs'].filter((field) => Object.hasOwn(nodeInfo({}), field)), []);
   });
-  it('take a round trip of 0 ms for one', () => assert.equal(traits({}, { rttMs: 0 }).rttMs, 0));
+  it('take a round trip of 0 ms for one', () => assert.equal(nodeInfo({}, { rttMs: 0 }).rttMs, 0));
   it('take a price of nothing for one, and what is no number for none', () => {
-    const { prices } = traits({ prices: { cpu: '0', memory: ' ', pods: 'NaN', 'example.com/a': '1e1' } });
+    const { prices } = nodeInfo({ prices: { cpu: '0', memory: ' ', pods: 'NaN', 'example.com/a': '1e1' } });
     assert.deepEqual([...prices ?? []], [['cpu', 0], ['example.com/a', 10]]);
   });
   it('are of the source itself only where the object says so', () => assert.deepEqual(
-    [{}, { self: false }, { self: true }].map((spec) => traits(spec).isSelf), [false, false, true],
+    [{}, { self: false }, { self: true }].map((spec) => nodeInfo(spec).isSelf), [false, false, true],
   ));
   it('have nodes that may be added as the object describes them, with their taints and labels', () => {
-    const { headroom } = traits({ headroom: [
+    const { headroom } = nodeInfo({ headroom: [
       { count: 2, labels: { gpu: 'a100' }, taints: [{ key: 'gpu', effect: 'NoSchedule' }], allocatable: { cpu: '8' } },
       { count: 0, allocatable: { cpu: '64' } },
     ] });

@@ -18,7 +18,7 @@ const LEASE = {
   spec: { holderIdentity: 'pod-1', leaseDurationSeconds: 3_600, renewTime: new Date().toISOString() },
 };
 
-/** Lists these objects by plural; a number is the status of a refusal. */
+/** Lists these objects by plural; a number is the status of a rejection. */
 function cluster(answers: Answers): ClusterClient {
   const list = (
     { plural }: ResourceType, { fieldSelector }: { readonly fieldSelector?: string },

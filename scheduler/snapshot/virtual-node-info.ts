@@ -11,7 +11,7 @@ import { toTargetCapacity, type TargetCapacity } from './target-capacity.ts';
 import { parsedJson } from '../../model/objects/json-values.ts';
 
 /** A target's properties for placement. */
-export interface TargetTraits {
+export interface VirtualNodeInfo {
   /** Labels that selectors of pods and of namespaced policies match. */
   readonly labels: StringMap;
   /** Labels that selectors of cluster policies match, if they differ: without those that a tenant set on a Target. */
@@ -33,8 +33,8 @@ export interface TargetTraits {
   readonly rttMs?: number;
 }
 
-/** Inputs of {@link toTargetTraits}. */
-export interface TraitSources {
+/** Inputs of {@link toVirtualNodeInfo}. */
+export interface NodeInfoSources {
   /** Kind of the object: a ClusterTarget's labels are an administrator's. ClusterTarget when missing. */
   readonly kind?: TargetRef['kind'] | undefined;
   readonly nodeName: string;
@@ -56,8 +56,8 @@ export const HOST_NAME_LABEL = 'kubernetes.io/hostname';
 const OWN_HEALTH_TAINTS: ReadonlySet<string> =
   new Set(['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable']);
 
-/** The traits of a target. A virtual node counts as one host, so that affinity by hostname separates clusters. */
-export function toTargetTraits({ kind, nodeName, node, labels, spec, rttMs }: TraitSources): TargetTraits {
+/** The nodeInfo of a target. A virtual node counts as one host, so that affinity by hostname separates clusters. */
+export function toVirtualNodeInfo({ kind, nodeName, node, labels, spec, rttMs }: NodeInfoSources): VirtualNodeInfo {
   return {
     taints: (node?.spec?.taints ?? []).filter(({ key }) => !OWN_HEALTH_TAINTS.has(key)),
     cordoned: node?.spec?.unschedulable === true,
@@ -71,11 +71,11 @@ export function toTargetTraits({ kind, nodeName, node, labels, spec, rttMs }: Tr
 }
 
 /** Labels of a target by who set them. */
-export type TargetLabels = Pick<TargetTraits, 'labels' | 'clusterLabels' | 'assigned'>;
+export type TargetLabels = Pick<VirtualNodeInfo, 'labels' | 'clusterLabels' | 'assigned'>;
 
 /** The labels that selectors match. */
 export function toTargetLabels(
-  { kind, nodeName, node, labels }: Pick<TraitSources, 'kind' | 'nodeName' | 'node' | 'labels'>,
+  { kind, nodeName, node, labels }: Pick<NodeInfoSources, 'kind' | 'nodeName' | 'node' | 'labels'>,
 ): TargetLabels {
   const host = { [HOST_NAME_LABEL]: nodeName };
   const { labels: shown = {}, annotations } = node?.metadata ?? {};
@@ -92,8 +92,8 @@ export function toTargetLabels(
 }
 
 /** The labels of a virtual node that its target does not report; only our own while it is unknown which it reports. */
-function withoutTargetLabels(shown: StringMap, said: string | undefined): StringMap {
-  const keys = said === undefined ? undefined : readKeys(said);
+function withoutTargetLabels(shown: StringMap, listed: string | undefined): StringMap {
+  const keys = listed === undefined ? undefined : readKeys(listed);
   return Object.fromEntries(
     Object.entries(shown).filter(([key]) => (keys === undefined ? key.startsWith(ADMIRALTY_PREFIX) : !keys.has(key))),
   );
@@ -106,9 +106,9 @@ function readKeys(text: string): ReadonlySet<unknown> | undefined {
 
 /** Labels that a policy's target selectors match. */
 export function labelsFor(
-  policy: { readonly isClusterScoped?: boolean } | undefined, traits: TargetLabels | undefined,
+  policy: { readonly isClusterScoped?: boolean } | undefined, nodeInfo: TargetLabels | undefined,
 ): StringMap {
-  return (policy?.isClusterScoped === true ? traits?.clusterLabels : undefined) ?? traits?.labels ?? {};
+  return (policy?.isClusterScoped === true ? nodeInfo?.clusterLabels : undefined) ?? nodeInfo?.labels ?? {};
 }
 
 /** Prices of cores, GiB and devices as numbers per unit of a request; invalid prices are ignored. */

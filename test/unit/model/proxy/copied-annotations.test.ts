@@ -4,25 +4,25 @@ import * as fc from 'fast-check';
 import type { StringMap } from '../../../../api/objects/core.ts';
 import { DELEGATE_ANNOTATIONS_ANNOTATION, ELECT_ANNOTATION } from '../../../../api/objects/keys.ts';
 import {
-  copiedAnnotationKeys, mergeableAnnotations, toAnnotationPatch,
-} from '../../../../model/proxy/mergeable-annotations.ts';
+  copiedAnnotationKeys, copyableAnnotations, toAnnotationPatch,
+} from '../../../../model/proxy/copied-annotations.ts';
 import { afterMergePatch } from '../../../support/builders.ts';
 
-describe('mergeableAnnotations', () => {
+describe('copyableAnnotations', () => {
   it("leaves out ours and Kubernetes' own", () => {
     const annotations = {
       [ELECT_ANNOTATION]: '', 'kubectl.kubernetes.io/x': '1', 'node.k8s.io/x': '2', mine: '3',
       'notkubernetes.io/x': '4',
     };
-    assert.deepEqual(mergeableAnnotations({ annotations }), { mine: '3', 'notkubernetes.io/x': '4' });
+    assert.deepEqual(copyableAnnotations({ annotations }), { mine: '3', 'notkubernetes.io/x': '4' });
   });
 
   it('is one value for equal ones', () => {
-    assert.equal(mergeableAnnotations({ annotations: { a: '1' } }), mergeableAnnotations({ annotations: { a: '1' } }));
+    assert.equal(copyableAnnotations({ annotations: { a: '1' } }), copyableAnnotations({ annotations: { a: '1' } }));
   });
 
   it('does not keep long values', () => assert.ok(
-    (mergeableAnnotations({ annotations: { a: 'x'.repeat(10_000) } })['a']?.length ?? 0) < 100,
+    (copyableAnnotations({ annotations: { a: 'x'.repeat(10_000) } })['a']?.length ?? 0) < 100,
   ));
 });
 
@@ -42,7 +42,7 @@ describe('annotations that something in the source acts on', () => {
     ));
   }
   for (const key of ['a b', '/x', 'a/b/c', 'A.io/x', '-x', 'x'.repeat(64), `${'a.'.repeat(200)}io/x`]) {
-    it(`and keys that an API server refuses are not: ${key.slice(0, 20)}`, () => assert.equal(
+    it(`and keys that an API server rejects are not: ${key.slice(0, 20)}`, () => assert.equal(
       toAnnotationPatch({}, [], { [key]: 'x' }), undefined,
     ));
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { callerOf, requiredAccess, toAccessReview } from '../../../../virtual-node/kubelet/kubelet-access.ts';
+import { callerOf, requiredAccess, toAccessReview } from '../../../../virtual-node/kubelet/request-attributes.ts';
 import {
   parseKubeletRequest, type NodeRequest, type PodRequest,
 } from '../../../../virtual-node/kubelet/kubelet-request.ts';

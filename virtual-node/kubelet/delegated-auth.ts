@@ -4,7 +4,9 @@ import {
   SUBJECT_ACCESS_REVIEWS, TOKEN_REVIEWS, type SubjectAccessReview, type TokenReview,
 } from '../../api/resource-types.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
-import { callerOf, callerOfReview, toAccessReview, type Caller, type ResourceAttributes } from './kubelet-access.ts';
+import {
+  callerOf, callerOfReview, toAccessReview, type Caller, type ResourceAttributes,
+} from './request-attributes.ts';
 
 /**
  * The caller's identity: from a client certificate that the server has verified, else from a bearer token. Undefined

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import type { TLSSocket } from 'node:tls';
 import { describe, it } from 'node:test';
 import type { ClusterClient } from '../../../../kubernetes/client/cluster-client.ts';
-import { identifyCaller, isAllowed } from '../../../../virtual-node/kubelet/caller-access.ts';
-import type { ResourceAttributes } from '../../../../virtual-node/kubelet/kubelet-access.ts';
+import { identifyCaller, isAllowed } from '../../../../virtual-node/kubelet/delegated-auth.ts';
+import type { ResourceAttributes } from '../../../../virtual-node/kubelet/request-attributes.ts';
 
 const { signal } = new AbortController();
 

@@ -26,7 +26,7 @@ const MAX_INTERNED_CHARACTERS = 4_096;
  * All annotations that may be merged: neither ours nor Kubernetes' own. Long values are stored as digests: they are
  * never copied.
  */
-export function mergeableAnnotations({ annotations = {} }: ObjectMeta): StringMap {
+export function copyableAnnotations({ annotations = {} }: ObjectMeta): StringMap {
   const mergeable = Object.fromEntries(
     Object.entries(annotations).filter(([key]) => mayBeCopied(key)).map(
       ([key, value]) => [key, value.length > MAX_VALUE ? longOf(value) : value],
@@ -58,7 +58,7 @@ export function copiedAnnotationKeys({ annotations = {} }: ObjectMeta): readonly
  * target they could attach networks, mislead scrapers, run backup hooks, or block node drains. Other annotations are
  * informational.
  */
-const ACTED_ON: ReadonlySet<string> = new Set([
+const DENIED_DOMAINS: ReadonlySet<string> = new Set([
   'kubernetes.io', 'k8s.io', 'x-k8s.io', ADMIRALTY_PREFIX.slice(0, -1), 'isthmus.dev',
   'cncf.io',
   'projectcalico.org', 'tigera.io', 'cilium.io', 'ovn.org', 'antrea.io', 'openshift.io', 'submariner.io', 'liqo.io',
@@ -79,13 +79,13 @@ const LONGEST_KEY = 317;
 function mayBeCopied(key: string): boolean {
   if (key === '__proto__' || key.length > LONGEST_KEY || !KEY.test(key)) return false;
   const slash = key.indexOf('/');
-  return slash === -1 || !isActedOn(key.slice(0, slash));
+  return slash === -1 || !isDeniedDomain(key.slice(0, slash));
 }
 
-function isActedOn(domain: string): boolean {
-  if (ACTED_ON.has(domain)) return true;
+function isDeniedDomain(domain: string): boolean {
+  if (DENIED_DOMAINS.has(domain)) return true;
   const dot = domain.indexOf('.');
-  return dot !== -1 && isActedOn(domain.slice(dot + 1));
+  return dot !== -1 && isDeniedDomain(domain.slice(dot + 1));
 }
 
 /**

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { SCORE_NAMES } from '../../../../api/kinds/placement-policy.ts';
-import { DEFAULT_WEIGHTS, mergeWeights } from '../../../../scheduler/snapshot/score-weights.ts';
+import { DEFAULT_WEIGHTS, mergeWeights } from '../../../../scheduler/snapshot/default-weights.ts';
 
 describe('mergeWeights', () => {
   it('gives each score a weight', () => assert.deepEqual(
