@@ -18,8 +18,7 @@ export interface RecordedTarget {
   readonly unavailable?: Rejection;
   /** Its remaining capacity, without assumed pods. */
   readonly summary?: ClusterSummary;
-  /** Its `nodeInfo`; logs of all versions have this name. */
-  readonly traits?: RecordedNodeInfo;
+  readonly nodeInfo?: RecordedNodeInfo;
 }
 
 type RecordedNodeInfo = Omit<VirtualNodeInfo, 'prices' | 'headroom'> & {
@@ -35,7 +34,7 @@ export function recordTarget({ ref, key, nodeName, unavailable, capacity, nodeIn
     ref, key, nodeName,
     ...(unavailable !== undefined && { unavailable }),
     ...(capacity !== undefined && { summary: capacity.toSummary() }),
-    ...(nodeInfo !== undefined && { traits: recordNodeInfo(nodeInfo) }),
+    ...(nodeInfo !== undefined && { nodeInfo: recordNodeInfo(nodeInfo) }),
   };
 }
 
@@ -47,10 +46,10 @@ function recordNodeInfo({ prices, headroom, ...nodeInfo }: VirtualNodeInfo): Rec
 }
 
 /** The recorded target, with a capacity object of its own. */
-export function restoreTarget({ summary, traits, ...identity }: RecordedTarget): TargetSnapshot {
+export function restoreTarget({ summary, nodeInfo, ...identity }: RecordedTarget): TargetSnapshot {
   return {
     ...identity, ...(summary !== undefined && { capacity: toTargetCapacity(summary) }),
-    ...(traits !== undefined && { nodeInfo: restoreNodeInfo(traits) }),
+    ...(nodeInfo !== undefined && { nodeInfo: restoreNodeInfo(nodeInfo) }),
   };
 }
 
