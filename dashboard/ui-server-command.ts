@@ -17,7 +17,7 @@ import { createLogger, type LogLevel } from '../process/logger.ts';
 import { ClusterViewers } from './cluster-viewers.ts';
 import { followCertificate, readCertificate } from './page-certificate.ts';
 import { startPageServer } from './server/page-server.ts';
-import { EVERY_ADDRESS, hostPort } from '../model/network/host-port.ts';
+import { EVERY_ADDRESS, hostPort } from '../model/network/socket-address.ts';
 
 interface UiServerFlags extends ClusterFlags {
   readonly listen: ServiceAddress;

@@ -156,7 +156,7 @@ export class GatewayController {
     if (driver === undefined) return;
     this.#drained = driver.close(drainMs);
     this.#options.changed();
-    this.#options.logger.info({ drainMs }, 'carrying traffic no more');
+    this.#options.logger.info({ drainMs }, 'no longer the active gateway');
     await this.#drained;
   }
 

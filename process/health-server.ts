@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { AppError, messageOf } from './errors.ts';
 import type { Shutdown } from './lifecycle.ts';
 import { collectProcessMetrics, METRICS, metricsText } from './metrics.ts';
-import { EVERY_ADDRESS, hostPort } from '../model/network/host-port.ts';
+import { EVERY_ADDRESS, hostPort } from '../model/network/socket-address.ts';
 import { listenHost } from './listen-host.ts';
 
 /** Readiness checks by name. */

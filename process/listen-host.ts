@@ -1,6 +1,6 @@
 // Where servers listen on machines with and without IPv6.
 import { existsSync } from 'node:fs';
-import { EVERY_ADDRESS } from '../model/network/host-port.ts';
+import { EVERY_ADDRESS } from '../model/network/socket-address.ts';
 
 /** Linux has it unless IPv6 is off in the kernel. */
 const hasIpv6 = process.platform !== 'linux' || existsSync('/proc/net/if_inet6');

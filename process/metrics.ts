@@ -45,7 +45,7 @@ const breaks = new Counter({
 const informers = new Set<{ readonly resource: string; readonly size: () => number }>();
 METRICS.registerMetric(
   new Gauge({
-    name: 'isthmus_informer_objects', help: 'Objects that are remembered.', labelNames: ['resource'], registers: [],
+    name: 'isthmus_informer_objects', help: 'Cached objects.', labelNames: ['resource'], registers: [],
     collect() {
       this.reset();
       for (const { resource, size } of informers) this.inc({ resource }, size());

@@ -13,13 +13,13 @@ import { followElections } from './server/election-cache.ts';
 import { followMissedPods } from './registration/missed-pods-controller.ts';
 import {
   followCertificateFiles, startSecretCertificate, type CertificateFiles,
-} from './certificates/given-certificate-controller.ts';
+} from './certificates/external-certificate-controller.ts';
 import { startReviewPaths } from './registration/review-path-controller.ts';
 import type { PathTimes } from './registration/review-path.ts';
 import { startRulesController } from './registration/rules-controller.ts';
 import {
   startOwnCertificates, type CertificateLives, type CertificateOptions,
-} from './certificates/own-certificate-controller.ts';
+} from './certificates/self-managed-certificate-controller.ts';
 import { problemOf, type CertificatePair } from './certificates/serving-certificate.ts';
 import { WEBHOOK_CONFIGURATION_NAME } from './registration/webhook-address.ts';
 

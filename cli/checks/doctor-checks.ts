@@ -16,15 +16,18 @@ interface Check {
   /** Skipped if any of these cannot be read. */
   readonly needs: readonly string[];
   /** If one of these cannot be read, errors are reported and `ok` is not. */
-  readonly also?: readonly string[];
+  readonly optionalNeeds?: readonly string[];
 }
 
 const TARGETS = ['clustertargets', 'targets'];
 
 const CHECKS: readonly Check[] = [
   { name: 'Access', run: checkUnread, needs: [] },
-  { name: 'Versions', run: checkVersions, needs: [], also: ['version', ...TARGETS, 'deployments'] },
-  { name: 'Admiralty', run: checkAdmiralty, needs: [], also: [ADMIRALTY_WEBHOOKS, LEASES_OF_ADMIRALTY, ...TARGETS] },
+  { name: 'Versions', run: checkVersions, needs: [], optionalNeeds: ['version', ...TARGETS, 'deployments'] },
+  {
+    name: 'Admiralty', run: checkAdmiralty, needs: [],
+    optionalNeeds: [ADMIRALTY_WEBHOOKS, LEASES_OF_ADMIRALTY, ...TARGETS],
+  },
   { name: 'Definitions', run: checkCrds, needs: ['customresourcedefinitions'] },
   {
     name: 'Permissions', run: checkPermissions,
@@ -32,30 +35,33 @@ const CHECKS: readonly Check[] = [
   },
   { name: 'Components', run: checkComponents, needs: ['leases'] },
   { name: 'Webhook', run: checkWebhook, needs: ['mutatingwebhookconfigurations', 'namespaces', ...TARGETS] },
-  { name: 'Certificates', run: checkCertificates, needs: [], also: ['mutatingwebhookconfigurations', ...TARGETS] },
-  { name: 'Clocks', run: checkClocks, needs: [], also: TARGETS },
-  { name: 'Targets', run: checkTargets, needs: [], also: TARGETS },
-  { name: 'Credentials', run: checkCredentials, needs: [], also: [...TARGETS, 'secrets'] },
+  {
+    name: 'Certificates', run: checkCertificates, needs: [],
+    optionalNeeds: ['mutatingwebhookconfigurations', ...TARGETS],
+  },
+  { name: 'Clocks', run: checkClocks, needs: [], optionalNeeds: TARGETS },
+  { name: 'Targets', run: checkTargets, needs: [], optionalNeeds: TARGETS },
+  { name: 'Credentials', run: checkCredentials, needs: [], optionalNeeds: [...TARGETS, 'secrets'] },
   { name: 'Registries', run: checkRegistries, needs: ['targetdiscoveries'] },
-  { name: 'Sources', run: checkSources, needs: [], also: ['clustersources', 'sources'] },
-  { name: 'Ranges', run: checkRanges, needs: [], also: ['clusters'] },
+  { name: 'Sources', run: checkSources, needs: [], optionalNeeds: ['clustersources', 'sources'] },
+  { name: 'Ranges', run: checkRanges, needs: [], optionalNeeds: ['clusters'] },
   {
     name: 'Drift', run: checkDrift, needs: ['nodes', ...TARGETS],
-    also: ['configmaps', 'secrets', 'secretcopies', 'placementpolicies'],
+    optionalNeeds: ['configmaps', 'secrets', 'secretcopies', 'placementpolicies'],
   },
 ];
 
 /** All findings. What was not read is not judged. */
 export function diagnose(facts: DoctorFacts): readonly Finding[] {
   const unread = new Set(facts.unread.map(({ what }) => (what.startsWith('Secret ') ? 'secrets' : what)));
-  return CHECKS.flatMap(({ name, run, needs, also = [] }) => {
-    const [missing, beside] =
-      [needs, also].map((kinds) => kinds.filter((kind) => unread.has(kind))) as [string[], string[]];
+  return CHECKS.flatMap(({ name, run, needs, optionalNeeds = [] }) => {
+    const [missing, missingOptional] =
+      [needs, optionalNeeds].map((kinds) => kinds.filter((kind) => unread.has(kind))) as [string[], string[]];
     if (missing.length > 0) return [notChecked(name, missing)];
     const findings = run(facts);
-    return beside.length === 0
+    return missingOptional.length === 0
       ? findings
-      : [...findings.filter(({ severity }) => severity !== 'ok'), notChecked(name, beside)];
+      : [...findings.filter(({ severity }) => severity !== 'ok'), notChecked(name, missingOptional)];
   });
 }
 

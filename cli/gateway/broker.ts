@@ -29,7 +29,7 @@ import { withCluster, withClusterOptions } from './gateway-membership.ts';
 import { withoutOwnNamespace } from '../install/install-namespace.ts';
 import { isOfIsthmus, requireOwn } from '../clusters/own-objects.ts';
 import { healthPortOption, logLevelOption, wholeNumber } from '../clusters/run-flags.ts';
-import { EVERY_ADDRESS, hostPort } from '../../model/network/host-port.ts';
+import { EVERY_ADDRESS, hostPort } from '../../model/network/socket-address.ts';
 
 interface BrokerFlags {
   readonly kubeconfig?: string;

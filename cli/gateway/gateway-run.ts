@@ -17,7 +17,7 @@ import { runService, shutdownMs, untilStopped } from '../../process/lifecycle.ts
 import { createLogger, type LogLevel } from '../../process/logger.ts';
 import { collect, healthPortOption, logLevelOption, wholeNumber } from '../clusters/run-flags.ts';
 import { CONNECT_PORT, TUNNEL_PORT } from '../../manifests/objects/gateway.ts';
-import { EVERY_ADDRESS, hostPort } from '../../model/network/host-port.ts';
+import { EVERY_ADDRESS, hostPort } from '../../model/network/socket-address.ts';
 
 interface GatewayRunFlags {
   readonly kubeconfig?: string;

@@ -195,7 +195,7 @@ async function untilTargetActs(migration: Migration): Promise<void> {
 async function verify(migration: Migration): Promise<void> {
   const stray = await orphanedPods(migration);
   if (stray.length > 0) {
-    throw new AppError('StillInUse', `These pods belong to nothing: ${stray.join(', ')}. Run the same command again.`);
+    throw new AppError('StillInUse', `These pods have no proxy pod: ${stray.join(', ')}. Run the same command again.`);
   }
 }
 

@@ -2,7 +2,7 @@
 // Pure.
 import { ApiError, DeadlineError, UnreachableError } from '../../kubernetes/flow/api-error.ts';
 import { AppError, messageOf, reasonOf } from '../../process/errors.ts';
-import { hostPort } from '../../model/network/host-port.ts';
+import { hostPort } from '../../model/network/socket-address.ts';
 
 /** How certificate checks of Node fail (its TLS error codes), in words. */
 const CERTIFICATE_FAULTS: Readonly<Record<string, string>> = {

@@ -12,7 +12,7 @@ import type { ShutdownStep } from '../../process/lifecycle.ts';
 import type { startKubeletApi } from '../../virtual-node/main.ts';
 import type { KubeletEndpoint } from '../../virtual-node/node/virtual-node.ts';
 import { parsePort } from '../clusters/run-flags.ts';
-import { EVERY_ADDRESS, hostPort } from '../../model/network/host-port.ts';
+import { EVERY_ADDRESS, hostPort } from '../../model/network/socket-address.ts';
 
 /** What kubelets listen on. */
 const DEFAULT_PORT = 10_250;

@@ -13,7 +13,7 @@ import {
   healthPortOption, logLevelOption, parseGateways, parseNamespaces, parsePort, parseScoreWeights,
   parseSeconds, wholeNumber,
 } from '../clusters/run-flags.ts';
-import { EVERY_ADDRESS } from '../../model/network/host-port.ts';
+import { EVERY_ADDRESS } from '../../model/network/socket-address.ts';
 
 const COMPONENTS =
   ['webhook', 'scheduler', 'delegate-controller', 'virtual-node', 'kubelet-api', 'peering', 'discovery'] as const;

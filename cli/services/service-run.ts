@@ -11,7 +11,7 @@ import { runService } from '../../process/lifecycle.ts';
 import { createLogger, type LogLevel } from '../../process/logger.ts';
 import { healthPortOption, logLevelOption } from '../clusters/run-flags.ts';
 import { withCluster, withClusterFlags, type ClusterFlags } from '../clusters/cluster-flags.ts';
-import { EVERY_ADDRESS, hostPort } from '../../model/network/host-port.ts';
+import { EVERY_ADDRESS, hostPort } from '../../model/network/socket-address.ts';
 
 interface ServiceRunFlags extends ClusterFlags {
   readonly namespace: string;

@@ -17,7 +17,7 @@ import { openDelegate, type DelegateAccess } from './delegate-access.ts';
 import { exitCodeOf } from './exec-status.ts';
 import { parseGateways, wholeNumber } from '../clusters/run-flags.ts';
 import { choosePod, parsePodChoice } from './workload-pods.ts';
-import { hostPort } from '../../model/network/host-port.ts';
+import { hostPort } from '../../model/network/socket-address.ts';
 
 interface PodFlags extends ClusterFlags {
   readonly namespace?: string;

@@ -53,6 +53,7 @@ async function applyTo(
 
 function changeRefused({ metadata: { namespace = '', name = '', uid = '' } }: Pod, note: string): EventRecord {
   return {
-    regarding: regardingPod({ namespace, name, uid }), type: 'Warning', reason: 'ChangeRefused', action: 'Carry', note,
+    regarding: regardingPod({ namespace, name, uid }), type: 'Warning', reason: 'ChangeRefused',
+    action: 'ApplyChange', note,
   };
 }

@@ -6,13 +6,13 @@ import {
 } from '../../api/objects/keys.ts';
 import type { Condition, Pod } from '../../api/objects/core.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
-import { STOP_SECONDS } from '../../model/delegate/confirmation.ts';
+import { UNCONFIRMED_GRACE_SECONDS } from '../../model/delegate/confirmation.ts';
 import { DELEGATE_REJECTED } from '../../model/delegate/remembered-delegate.ts';
 import { failoverGraceSecondsOf } from '../../model/pod/source-lease.ts';
 import type { Plan } from '../../model/objects/plan.ts';
 import { isTerminal } from '../../model/pod/pod.ts';
 import { digestOf, copiedStatus, toStatusPatch } from '../../model/pod/pod-status.ts';
-import { candidateStep } from './candidate-protocol.ts';
+import { candidateStep } from './admiralty-protocol.ts';
 import { deletionOf, patchMetadata, patchStatus, planRunOnceRemoval, versionOf } from './chaperon-writes.ts';
 import { toDelegatePod } from './make-delegate-pod.ts';
 import type { TargetPod } from '../target-cache/target-pod.ts';
@@ -58,9 +58,11 @@ export function planChaperon(state: ChaperonState, now: number): ChaperonStep {
   const delegate = pod?.chaperonUid === chaperon.metadata.uid ? pod : undefined;
   if (mustExpire(state, delegate)) return { kind: 'expire', plan: planExpiry(chaperon, delegate, now) };
   if (mustBeFenced(state, delegate)) return { kind: 'write', plan: planFencing(chaperon, delegate, now) };
-  if (delegate !== undefined) return planLiving(state, delegate, now);
+  if (delegate !== undefined) return planExistingDelegate(state, delegate, now);
   if (isTerminal(chaperon.status?.phase)) return { kind: 'no-change' }; // a terminal phase is final
-  if (pod === undefined || (wasThere(state) && missingSince(chaperon) === undefined)) return planMissingPod(state, now);
+  if (pod === undefined || (delegateExisted(state) && missingSince(chaperon) === undefined)) {
+    return planMissingPod(state, now);
+  }
   return reportRejection(
     chaperon, `a pod ${pod.key} that was not created from this PodChaperon already exists; delete or rename it`, now,
   );
@@ -93,7 +95,8 @@ function planExpiry(chaperon: PodChaperon, delegate: TargetPod | undefined, now:
   if (delegate === undefined || delegate.terminating) return [annotated];
   return [annotated, {
     ...deletionOf(delegate),
-    gracePeriodSeconds: Math.min(chaperon.spec.terminationGracePeriodSeconds ?? STOP_SECONDS, STOP_SECONDS),
+    gracePeriodSeconds:
+      Math.min(chaperon.spec.terminationGracePeriodSeconds ?? Infinity, UNCONFIRMED_GRACE_SECONDS),
   }];
 }
 
@@ -112,7 +115,7 @@ function isLiving({ terminating, phase }: TargetPod): boolean {
   return !terminating && !isTerminal(phase);
 }
 
-function planLiving(state: ChaperonState, delegate: TargetPod, now: number): ChaperonStep {
+function planExistingDelegate(state: ChaperonState, delegate: TargetPod, now: number): ChaperonStep {
   const { chaperon } = state;
   if (delegate.runOnceFinalizer !== undefined && hasStopped(delegate)) {
     return { kind: 'write', plan: planEnd(chaperon, delegate, now) };
@@ -120,7 +123,7 @@ function planLiving(state: ChaperonState, delegate: TargetPod, now: number): Cha
   if (isFenced(chaperon) && isLiving(delegate)) return { kind: 'write', plan: [deletionOf(delegate)] };
   // a terminal phase is final
   if (isTerminal(chaperon.status?.phase) && !isTerminal(delegate.phase)) return { kind: 'no-change' };
-  if (wasMadeAgain(chaperon, delegate)) return { kind: 'write', plan: [clearMissing(chaperon)] };
+  if (wasRecreated(chaperon, delegate)) return { kind: 'write', plan: [clearMissing(chaperon)] };
   return planPodChanges(chaperon, delegate) ?? planStatus(state, delegate, now);
 }
 
@@ -177,7 +180,7 @@ function planMissingPod(state: ChaperonState, now: number): ChaperonStep {
   const since = missingSince(chaperon);
   if (since === undefined) {
     if (isFenced(chaperon)) return { kind: 'confirm-gone', plan: [recordMissing(chaperon, now)] };
-    if (!wasThere(state)) return planFirst(chaperon);
+    if (!delegateExisted(state)) return planFirstCreate(chaperon);
     return { kind: 'confirm-gone', plan: [recordMissing(chaperon, now)], thenWait: RECREATE_AFTER_MS };
   }
   if (runsOnce(chaperon) || isFenced(chaperon)) return { kind: 'no-change' };
@@ -187,7 +190,7 @@ function planMissingPod(state: ChaperonState, now: number): ChaperonStep {
 }
 
 /** A chaperon of an Admiralty source waits for the source's choice. */
-function planFirst(chaperon: PodChaperon): ChaperonStep {
+function planFirstCreate(chaperon: PodChaperon): ChaperonStep {
   const step = candidateStep(chaperon);
   if (step.kind === 'await-choice') return { kind: 'no-change' };
   return step.kind === 'reserve'
@@ -214,7 +217,7 @@ function recordMissing(chaperon: PodChaperon, now: number): Plan[number] {
   );
 }
 
-function wasMadeAgain(chaperon: PodChaperon, { terminating }: TargetPod): boolean {
+function wasRecreated(chaperon: PodChaperon, { terminating }: TargetPod): boolean {
   return missingSince(chaperon) !== undefined && !terminating;
 }
 
@@ -227,7 +230,7 @@ function missingSince({ metadata }: PodChaperon): string | undefined {
 }
 
 /** Whether a delegate existed: it was observed, or left a status other than our own report of a rejection. */
-function wasThere({ chaperon: { status }, podSeen }: ChaperonState): boolean {
+function delegateExisted({ chaperon: { status }, podSeen }: ChaperonState): boolean {
   if (podSeen || status?.phase === undefined) return podSeen;
   return !(status.conditions ?? []).some((condition) => condition.reason === DELEGATE_REJECTED);
 }

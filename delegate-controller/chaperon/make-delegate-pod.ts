@@ -3,7 +3,7 @@ import type { Pod } from '../../api/objects/core.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { ADMIRALTY_API_VERSION } from '../../api/objects/group-version.ts';
 import { toDelegateMeta, toDelegatePodSpec } from '../../model/delegate/delegate-manifest.ts';
-import { withOwnScheduler } from './candidate-protocol.ts';
+import { withOwnScheduler } from './admiralty-protocol.ts';
 
 /** The delegate pod. It has its chaperon's name, so that the API server's uniqueness prevents a second one. */
 export function toDelegatePod(chaperon: PodChaperon): Pod {

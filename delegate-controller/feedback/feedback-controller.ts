@@ -180,7 +180,7 @@ class Feedback {
         await this.#write(this.#options.source, step.plan, signal);
         this.#outageEvents.record({
           regarding: regardingPod(proxy), type: 'Warning',
-          reason: step.outage.reason === REMOVED.reason ? REMOVED.reason : 'TargetUnreachable', action: 'Follow',
+          reason: step.outage.reason === REMOVED.reason ? REMOVED.reason : 'TargetUnreachable', action: 'SyncStatus',
           note: step.outage.message,
         });
         return DONE;

@@ -42,7 +42,8 @@ export async function sendChanges(
   const rejected = await carry(target, chaperon, { noted, text }, signal);
   if (rejected === undefined) return;
   events.record({
-    regarding: regardingPod(proxy), type: 'Warning', reason: 'ChangeRefused', action: 'Carry', note: rejected.message,
+    regarding: regardingPod(proxy), type: 'Warning', reason: 'ChangeRefused',
+    action: 'ApplyChange', note: rejected.message,
   });
   if (rejected.isLast) await executePlan(target, noted, signal);
 }

@@ -268,7 +268,7 @@ class Follow implements FollowContext {
     for (const key of this.#needs.podsNeeding(at, target).slice(0, MAX_TOLD)) {
       const proxy = proxies.get(key);
       if (proxy !== undefined) events.record(
-        { regarding: regardingPod(proxy), type: 'Warning', reason: 'FollowRefused', action: 'Following', note },
+        { regarding: regardingPod(proxy), type: 'Warning', reason: 'FollowRefused', action: 'CopyObject', note },
       );
     }
   }

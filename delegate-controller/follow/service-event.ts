@@ -10,7 +10,7 @@ export function noEndpointsHere({ metadata }: KubernetesObject): EventRecord {
     regarding: { apiVersion: 'v1', kind: 'Service', namespace, name, uid },
     type: 'Normal',
     reason: 'NoEndpointsHere',
-    action: 'Following',
+    action: 'CopyObject',
     note:
       'Its pods run in other clusters, and this cluster has no pod plane: it selects delegates there, and has no ' +
         'endpoints here unless a cluster mesh joins theirs. From here it is reached with a pod plane, or exported, ' +

@@ -104,7 +104,7 @@ export class ResourceShareLedger {
     const asked =
       isHard ? { inUse: used.limits, more: podLimits(pod) } : { inUse: used.requests, more: podRequests(pod) };
     const excess = excessOf(asked, limits);
-    return excess === undefined ? FITS : rejected(`ResourceShare ${name}: ${excess}`);
+    return excess === undefined ? FITS : rejected(`exceeded ResourceShare ${name}, ${excess}`);
   }
 
   /** The effective limits of a share. */
@@ -139,15 +139,16 @@ export class ResourceShareLedger {
   }
 }
 
-/** Requests beyond the limits, for messages. */
+/** Requests beyond the limits, in the words of ResourceQuota. */
 function excessOf(
   { inUse, more }: { readonly inUse: ResourceAmounts; readonly more: ResourceAmounts }, limits: ResourceAmounts,
 ): string | undefined {
   for (const [resource, limit] of limits) {
     const amounts = [inUse.get(resource) ?? 0, more.get(resource) ?? 0] as const;
     if (amounts[1] === 0 || amounts[0] + amounts[1] <= limit) continue;
-    const [inUseText, moreText] = amounts.map((amount) => formatResourceAmount(resource, amount));
-    return `${inUseText} of ${formatResourceAmount(resource, limit)} ${resource} in use, ${moreText} asked for`;
+    const [used, requested, limited] =
+      [...amounts, limit].map((amount) => `${resource}=${formatResourceAmount(resource, amount)}`);
+    return `requested: ${requested}, used: ${used}, limited: ${limited}`;
   }
   return undefined;
 }

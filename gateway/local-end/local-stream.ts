@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { messageOf } from '../../process/errors.ts';
 import type { StreamDriver, StreamRecord, StreamRequest } from '../protocol/cable-driver.ts';
-import { unmapped } from '../../model/network/host-port.ts';
+import { unmapped } from '../../model/network/socket-address.ts';
 
 /** Opens it. Throws what {@link StreamDriver.openStream} throws; also when the client leaves first. */
 export async function openForClient(

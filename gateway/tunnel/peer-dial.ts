@@ -7,7 +7,7 @@ import { parseAddress } from '../protocol/allowed-services.ts';
 import { toFailure } from '../protocol/failure-cause.ts';
 import { CableError, readPeer, tlsOptionsOf, type KnownPeer, type TlsIdentity } from './tls-identity.ts';
 import { alpnOf, type Purpose } from '../protocol/tunnel-protocol.ts';
-import { unmapped } from '../../model/network/host-port.ts';
+import { unmapped } from '../../model/network/socket-address.ts';
 
 /** Peer, address and purpose. */
 export interface Dial {

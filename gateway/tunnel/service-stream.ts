@@ -9,7 +9,7 @@ import { printable, toFailure } from '../protocol/failure-cause.ts';
 import { joinStreams } from './stream-junction.ts';
 import { REASON_HEADER, type TunnelSession } from './tunnel-session.ts';
 import type { TunnelLimits } from '../protocol/tunnel-protocol.ts';
-import { hostPort } from '../../model/network/host-port.ts';
+import { hostPort } from '../../model/network/socket-address.ts';
 
 /** Dependencies. */
 export interface ServiceStreamsOptions {
@@ -67,7 +67,7 @@ export class ServiceStreams {
     if (headers[':method'] !== 'CONNECT') return refuse({ status: 405, reason: 'this gateway speaks CONNECT only' });
     if (found.kind === 'refused') return refuse({ status: found.status, reason: printable(found.reason) });
     const address = found.addresses[this.#turns++ % found.addresses.length];
-    if (address === undefined) return refuse({ status: 503, reason: 'that service is nowhere' });
+    if (address === undefined) return refuse({ status: 503, reason: 'the service has no endpoint' });
     if (this.#pendingOf(session) >= limits.pendingStreamsPerPeer) {
       return refuse({ status: 503, reason: 'too many streams are waiting for their service' });
     }

@@ -2,7 +2,7 @@
 // root. TLS 1.3 only, with client certificates.
 import type { PeerCertificate, TLSSocket } from 'node:tls';
 import { clusterIdOfCertificate } from '../../model/network/gateway-names.ts';
-import { unmapped } from '../../model/network/host-port.ts';
+import { unmapped } from '../../model/network/socket-address.ts';
 import { toFailure, type Failure } from '../protocol/failure-cause.ts';
 
 /** All PEM. */

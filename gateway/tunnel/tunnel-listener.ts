@@ -7,7 +7,7 @@ import { readPeer, tlsOptionsOf, type KnownPeer, type TlsIdentity } from './tls-
 import {
   alpnOf, purposeOf, PURPOSES, refusalBytes, type Purpose, type TunnelLimits,
 } from '../protocol/tunnel-protocol.ts';
-import { unmapped } from '../../model/network/host-port.ts';
+import { unmapped } from '../../model/network/socket-address.ts';
 import { listenHost } from '../../process/listen-host.ts';
 
 /** What a listener needs. */

@@ -15,7 +15,7 @@ import {
   SESSION_MEMORY_MIB, SESSION_WINDOW, STREAM_WINDOW, type Purpose, type TunnelLimits,
 } from '../protocol/tunnel-protocol.ts';
 import { unblocked } from './unblocked-socket.ts';
-import { unmapped } from '../../model/network/host-port.ts';
+import { unmapped } from '../../model/network/socket-address.ts';
 
 /** What a session is made of. */
 export interface SessionParts {

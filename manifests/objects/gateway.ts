@@ -8,7 +8,7 @@ import {
 import {
   deployment, disruptionBudget, HEALTH_PORT, service, type ContainerPort, type WorkloadPlace,
 } from './workloads.ts';
-import { EVERY_ADDRESS, hostPort } from '../../model/network/host-port.ts';
+import { EVERY_ADDRESS, hostPort } from '../../model/network/socket-address.ts';
 
 /** Namespace of the broker when none is named. */
 export const DEFAULT_BROKER_NAMESPACE = 'isthmus-broker';

@@ -7,7 +7,7 @@ import {
   boundRole, clusterRole, clusterRoleBinding, PART_OF, READ, rule, serviceAccount, WRITE, type PolicyRule,
 } from '../../model/access/rbac-objects.ts';
 import { deployment, disruptionBudget, HEALTH_PORT, type ContainerPort, type WorkloadPlace } from './workloads.ts';
-import { EVERY_ADDRESS, hostPort } from '../../model/network/host-port.ts';
+import { EVERY_ADDRESS, hostPort } from '../../model/network/socket-address.ts';
 
 /** Name of everything of service discovery. */
 export const SERVICE_DISCOVERY = 'isthmus-service-discovery';

@@ -6,7 +6,7 @@ import { GIVEN_CERTIFICATE_SECRET } from '../../api/objects/own-names.ts';
 import type { ComponentAccount } from '../../model/access/component-accounts.ts';
 import { PART_OF, serviceAccount } from '../../model/access/rbac-objects.ts';
 import { WEBHOOK_SERVICE, WEBHOOK_SERVICE_PORT } from './webhook-configuration.ts';
-import { EVERY_ADDRESS, hostPort } from '../../model/network/host-port.ts';
+import { EVERY_ADDRESS, hostPort } from '../../model/network/socket-address.ts';
 
 /** Image when none is named. */
 export const DEFAULT_IMAGE = 'isthmus:0.1.0';

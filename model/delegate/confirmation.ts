@@ -11,9 +11,9 @@ export const CONFIRM_WITHIN_MS = 25_000;
 /** A candidate with less time left is not bound any more, because its confirmation might be late, in ms. */
 export const CONFIRM_MARGIN_MS = 8_000;
 /** Maximum grace period of an unconfirmed candidate, in seconds: its pod was never bound. */
-export const STOP_SECONDS = 5;
+export const UNCONFIRMED_GRACE_SECONDS = 5;
 /** Time that a source allows the target's controller and kubelet to stop such a candidate, in ms. */
-export const STOP_MS = 20_000;
+export const STOP_ALLOWANCE_MS = 20_000;
 
 /** How alive a target's API server looks to the source. Times are in ms of one monotonic clock. */
 export interface ServerHealth {
@@ -37,7 +37,7 @@ export function hasSurelyStopped(
   { goneAt, now }: { readonly goneAt: number; readonly now: number },
   { silentMs, isReady }: Omit<ServerHealth, 'isTurnedAway'>,
 ): boolean {
-  return !isReady && goneAt <= now && silentMs !== undefined && silentMs >= STOP_MS;
+  return !isReady && goneAt <= now && silentMs !== undefined && silentMs >= STOP_ALLOWANCE_MS;
 }
 
 /** Name of the SourceLease whose `renewTime` is the deadline before which all candidates of a source are confirmed. */

@@ -18,27 +18,27 @@ const MOST_ADDRESSES = 2;
 export function withTrustedConditions(status: PodStatus, gateTypes: readonly string[] = []): PodStatus {
   const { conditions } = status;
   if (conditions === undefined) return status;
-  const believed = conditions.filter(
+  const trusted = conditions.filter(
     ({ type }: Condition) => TARGET_CONDITIONS.has(type) || type === DISRUPTION_TARGET || gateTypes.includes(type),
   );
-  return believed.length === conditions.length ? status : { ...status, conditions: believed };
+  return trusted.length === conditions.length ? status : { ...status, conditions: trusted };
 }
 
 /** The status without invalid addresses and those in ranges of the source, of the pod and of its host. */
 export function withTrustedAddresses(status: PodStatus, own: Pick<RangeSet, 'has'>): PodStatus {
-  return withBelieved(withBelieved(status, ['podIP', 'podIPs'], own), ['hostIP', 'hostIPs'], own);
+  return withTrusted(withTrusted(status, ['podIP', 'podIPs'], own), ['hostIP', 'hostIPs'], own);
 }
 
-function withBelieved(
-  status: PodStatus, [one, all]: readonly ['podIP', 'podIPs'] | readonly ['hostIP', 'hostIPs'],
+function withTrusted(
+  status: PodStatus, [single, list]: readonly ['podIP', 'podIPs'] | readonly ['hostIP', 'hostIPs'],
   own: Pick<RangeSet, 'has'>,
 ): PodStatus {
-  const { [one]: reportedFirst, [all]: list, ...rest } = status;
-  if (reportedFirst === undefined && list === undefined) return status;
-  const reported = list ?? [{ ip: reportedFirst ?? '' }];
-  const believed = reported.filter(({ ip }) => !isSpecialAddress(ip) && !own.has(ip)).slice(0, MOST_ADDRESSES);
-  const [first] = believed;
+  const { [single]: reportedFirst, [list]: reportedList, ...rest } = status;
+  if (reportedFirst === undefined && reportedList === undefined) return status;
+  const reported = reportedList ?? [{ ip: reportedFirst ?? '' }];
+  const trusted = reported.filter(({ ip }) => !isSpecialAddress(ip) && !own.has(ip)).slice(0, MOST_ADDRESSES);
+  const [first] = trusted;
   if (first === undefined) return rest;
-  if (believed.length === reported.length && first.ip === reportedFirst) return status;
-  return { ...rest, [one]: first.ip, [all]: believed.map(({ ip }) => ({ ip })) };
+  if (trusted.length === reported.length && first.ip === reportedFirst) return status;
+  return { ...rest, [single]: first.ip, [list]: trusted.map(({ ip }) => ({ ip })) };
 }

@@ -35,12 +35,12 @@ const MAX_TOTAL = 256 * 1_024;
  * longer or deeper than any status of Kubernetes are truncated.
  */
 export function copiedStatus(status: PodStatus): PodStatus {
-  const lastWrite: Record<string, unknown> = {};
+  const copied: Record<string, unknown> = {};
   const room = { left: MAX_TOTAL };
   for (const field of MIRRORED_FIELDS) {
-    if (status[field] !== undefined) lastWrite[field] = capped(status[field], room, MAX_DEPTH);
+    if (status[field] !== undefined) copied[field] = capped(status[field], room, MAX_DEPTH);
   }
-  return lastWrite;
+  return copied;
 }
 
 /** The value itself where nothing in it is too long or too deep, as in nearly all. */
@@ -128,8 +128,8 @@ export function withSourceConditions(status: PodStatus, kept: readonly Condition
 }
 
 /** The merge patch that sets exactly this copied status: fields that it lacks are removed. */
-export function toStatusPatch(lastWrite: PodStatus): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(MIRRORED_FIELDS.map((field) => [field, lastWrite[field] ?? null]));
+export function toStatusPatch(copied: PodStatus): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(MIRRORED_FIELDS.map((field) => [field, copied[field] ?? null]));
 }
 
 /**

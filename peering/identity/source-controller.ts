@@ -134,7 +134,7 @@ class Sources {
   #allowed({ name, namespace, grants = {} }: SourceIdentity): readonly string[] {
     const asking = { name, grants, installNamespace: this.#options.installNamespace };
     if (namespace !== undefined || takesAllNamespaces(grants)) return [];
-    return [...this.#namespaces.records()].filter((one) => !one.isGoing && isAllowedIn(one, asking))
+    return [...this.#namespaces.records()].filter((one) => !one.isBeingDeleted && isAllowedIn(one, asking))
       .map((one) => one.name);
   }
 
@@ -211,12 +211,12 @@ function toSeenSource(source: Source | ClusterSource): SeenSource {
 }
 
 interface SeenNamespace extends NamespaceLabels {
-  readonly isGoing: boolean;
+  readonly isBeingDeleted: boolean;
 }
 
 function toNamespaceLabels({ metadata }: KubernetesObject): SeenNamespace {
   return {
-    name: metadata.name ?? '', labels: metadata.labels ?? {}, isGoing: metadata.deletionTimestamp !== undefined,
+    name: metadata.name ?? '', labels: metadata.labels ?? {}, isBeingDeleted: metadata.deletionTimestamp !== undefined,
   };
 }
 

@@ -1,6 +1,6 @@
 // Per-address budget of a server for unauthenticated clients: a token bucket of new connections, and a limit of open
 // ones. Pure except for its own counters; times are arguments.
-import { unmapped } from '../../model/network/host-port.ts';
+import { unmapped } from '../../model/network/socket-address.ts';
 
 /** Limits of one address, or of all unknown addresses together. */
 export interface PeerLimits {

@@ -1,7 +1,7 @@
 // The registry that the real nodes of a sandbox pull from: HTTP, for reading only, on addresses of the sandbox alone.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
-import { hostPort } from '../../model/network/host-port.ts';
+import { hostPort } from '../../model/network/socket-address.ts';
 import { readBlob } from '../../manifests/oci-layout.ts';
 import { answerRegistry, type RegistryImage } from './registry-answers.ts';
 

@@ -1,6 +1,6 @@
 // Plans a sandbox cluster before anything starts: names, folders, ports and CIDRs. Pure; the ports are arguments.
 import { join } from 'node:path';
-import { hostPort } from '../../model/network/host-port.ts';
+import { hostPort } from '../../model/network/socket-address.ts';
 import {
   addressIn, ofEach, planRealNetwork, serviceRange, slotPodRange, type IpFamilies, type RealNetworkPlan,
 } from './real-node-plan.ts';

@@ -1,6 +1,6 @@
 // The configuration files of a real node's programs. Pure.
 import { stringify } from 'yaml';
-import { EVERY_ADDRESS } from '../../model/network/host-port.ts';
+import { EVERY_ADDRESS } from '../../model/network/socket-address.ts';
 import { clusterFile, serviceAddress, type ClusterPlan } from './cluster-plan.ts';
 import type { RealNodePlan } from './real-node-plan.ts';
 

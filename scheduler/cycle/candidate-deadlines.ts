@@ -1,7 +1,7 @@
 // Unconfirmed candidates of this process, and the time before which all candidates are confirmed (ADR 0048). Each
 // candidate is sent with a deadline on its target's clock; the target stops it when the deadline passes without a
 // confirmation. Deadlines only increase, so a single one separates earlier candidates from later ones.
-import { CONFIRM_MARGIN_MS, CONFIRM_WITHIN_MS, STOP_MS } from '../../model/delegate/confirmation.ts';
+import { CONFIRM_MARGIN_MS, CONFIRM_WITHIN_MS, STOP_ALLOWANCE_MS } from '../../model/delegate/confirmation.ts';
 
 /**
  * The current time at a target, between two bounds. Our own times are in ms of a monotonic clock, the target's in ms
@@ -40,9 +40,9 @@ interface NamespaceDeadlines {
    */
   announced: number | undefined;
   /** The latest deadline that was sent or observed. */
-  last: number;
-  /** The same for bound candidates. */
-  bound: number;
+  latest: number;
+  /** The same of bound candidates; -1 without any. */
+  latestBound: number;
 }
 
 /** The candidates of each namespace of each target, under any key of it: `targetNamespace`. */
@@ -57,17 +57,16 @@ export class CandidateDeadlines {
   begin(
     targetNamespace: string, pod: { readonly uid: string; readonly key: string }, clock: TargetClock, now: number,
   ): number | undefined {
-    const { open, announced, last } = this.#namespace(targetNamespace);
+    const { open, announced, latest: latestSent } = this.#namespace(targetNamespace);
     const before = open.get(pod.uid);
     if (before !== undefined) return before.before;
     const [earliest, latest] = [clock.earliest(now), clock.latest(now)];
     const isFull = open.size >= MOST_OPEN || [...open.values()].some(({ isAbandoned }) => isAbandoned);
     if (announced === undefined || earliest === undefined || latest === undefined || isFull) return undefined;
-    const deadline = Math.max(Math.ceil(latest) + CONFIRM_WITHIN_MS, announced, last);
-    this.#namespace(targetNamespace).last = deadline;
-    open.set(
-      pod.uid, { key: pod.key, before: deadline, goneAt: now + (deadline + STOP_MS - earliest), isAbandoned: false },
-    );
+    const deadline = Math.max(Math.ceil(latest) + CONFIRM_WITHIN_MS, announced, latestSent);
+    this.#namespace(targetNamespace).latest = deadline;
+    const goneAt = now + (deadline + STOP_ALLOWANCE_MS - earliest);
+    open.set(pod.uid, { key: pod.key, before: deadline, goneAt, isAbandoned: false });
     return deadline;
   }
 
@@ -81,10 +80,10 @@ export class CandidateDeadlines {
   }
 
   /** When to reconcile the pod's candidate again in any case, on our clock; undefined when that makes no difference. */
-  nextLook(targetNamespace: string, uid: string, now: number): number | undefined {
+  requeueAt(targetNamespace: string, uid: string, now: number): number | undefined {
     const goneAt = this.goneAt(targetNamespace, uid);
     if (goneAt === undefined) return undefined;
-    const tooLateAt = goneAt - STOP_MS - CONFIRM_MARGIN_MS;
+    const tooLateAt = goneAt - STOP_ALLOWANCE_MS - CONFIRM_MARGIN_MS;
     return [tooLateAt, goneAt].find((time) => time > now) ?? now + INTERVAL_MS;
   }
 
@@ -108,11 +107,11 @@ export class CandidateDeadlines {
   }
 
   /** The pod of a candidate with this deadline is bound. */
-  bound(targetNamespace: string, uid: string, before: number): void {
+  bound(targetNamespace: string, uid: string, deadline: number): void {
     const known = this.#namespace(targetNamespace);
     known.open.delete(uid);
-    known.last = Math.max(known.last, before);
-    known.bound = Math.max(known.bound, before);
+    known.latest = Math.max(known.latest, deadline);
+    known.latestBound = Math.max(known.latestBound, deadline);
   }
 
   /** Whether the last value written to the target is known. */
@@ -122,7 +121,7 @@ export class CandidateDeadlines {
 
   /** Whether a bound candidate waits for its confirmation, which needs that value. */
   isAwaited(targetNamespace: string): boolean {
-    return this.#namespace(targetNamespace).bound >= 0;
+    return this.#namespace(targetNamespace).latestBound >= 0;
   }
 
   /**
@@ -138,9 +137,9 @@ export class CandidateDeadlines {
    * confirms no further one.
    */
   due(targetNamespace: string): number | undefined {
-    const { open, announced, last, bound } = this.#namespace(targetNamespace);
-    if (announced === undefined || bound < announced) return undefined;
-    let before = last + 1;
+    const { open, announced, latest, latestBound } = this.#namespace(targetNamespace);
+    if (announced === undefined || latestBound < announced) return undefined;
+    let before = latest + 1;
     for (const candidate of open.values()) before = Math.min(before, candidate.before);
     return before > announced ? before : undefined;
   }
@@ -153,7 +152,7 @@ export class CandidateDeadlines {
   #namespace(key: string): NamespaceDeadlines {
     let known = this.#byNamespace.get(key);
     if (known === undefined) {
-      known = { open: new Map(), announced: undefined, last: 0, bound: -1 };
+      known = { open: new Map(), announced: undefined, latest: 0, latestBound: -1 };
       this.#byNamespace.set(key, known);
     }
     return known;

@@ -261,7 +261,7 @@ export class ClusterCache {
     const outageMs = this.#viewed.outageMs(target, now);
     const goneAt = this.deadlines?.goneAt(targetNamespaceOf(target, proxy), proxy.uid);
     return {
-      target, isCommitted: memory.reservation?.target !== target, ...(outageMs !== undefined && { outageMs }),
+      target, mayHaveCandidate: memory.reservation?.target !== target, ...(outageMs !== undefined && { outageMs }),
       ...(goneAt !== undefined && this.#clusters.targets.get(target)?.serverHealth.silentMs !== undefined && {
         endsInMs: goneAt - now,
       }),

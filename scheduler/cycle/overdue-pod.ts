@@ -30,11 +30,11 @@ export interface Delay {
    */
   readonly endsInMs?: number;
   /** A candidate may exist there: a create was sent, or is observed. */
-  readonly isCommitted: boolean;
+  readonly mayHaveCandidate: boolean;
 }
 
 /** No known delay. */
-export const NO_DELAY: Delay = { isCommitted: false };
+export const NO_DELAY: Delay = { mayHaveCandidate: false };
 
 /** The next step. */
 export type OverdueStep =
@@ -63,8 +63,8 @@ export function planOverdue(proxy: ProxyPod, ageMs: number, delay: Delay, now: s
 }
 
 /** Time until the pod is replaced, in ms; undefined when it is not to be. */
-function untilReplaced({ isReplaceable = false }: ProxyPod, { outageMs, isCommitted }: Delay): number | undefined {
-  return isReplaceable && isCommitted && outageMs !== undefined ? REPLACE_AFTER_MS - outageMs : undefined;
+function untilReplaced({ isReplaceable = false }: ProxyPod, { outageMs, mayHaveCandidate }: Delay): number | undefined {
+  return isReplaceable && mayHaveCandidate && outageMs !== undefined ? REPLACE_AFTER_MS - outageMs : undefined;
 }
 
 function delayMessage({ isReplaceable = false }: ProxyPod, { target, outageMs, endsInMs }: Delay): Rejection {

@@ -103,7 +103,7 @@ function planCandidate(state: PlacementState, candidate: Candidate, now: number)
   // it ran, and that result must not be lost
   if (chaperon?.mode === 'Pod' && chaperon.ended !== undefined) return planByVerdict(state, candidate, now);
   // The candidate is being deleted, or only its delegate is left: try the next target when both are gone.
-  if (chaperon === undefined || isGoing(candidate) || !candidate.reachable) return { kind: 'wait' };
+  if (chaperon === undefined || isBeingDeleted(candidate) || !candidate.reachable) return { kind: 'wait' };
   if (candidate.isAbandoned === true) return deleteCandidate(candidate, ABANDONED);
   if (candidate.mayMissDeadline === true) {
     return { kind: 'remove-deadline', target: candidate.target, plan: planDeadlineRemoval(chaperon) };
@@ -129,7 +129,7 @@ function planDeadlineRemoval({ namespace, name, uid }: Chaperon): Plan {
   }];
 }
 
-function isGoing({ chaperon, delegate, deletion }: Candidate): boolean {
+function isBeingDeleted({ chaperon, delegate, deletion }: Candidate): boolean {
   return chaperon?.terminating === true || delegate?.terminating === true || deletion === 'done';
 }
 

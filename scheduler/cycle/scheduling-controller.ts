@@ -117,7 +117,7 @@ class Scheduling {
     // it is bound and the watch is behind; the feedback controller owns its candidate now
     if (memory.bindSent) return DONE;
     this.#abandonStoppedCandidates(proxy, memory);
-    return this.#lookAgain(proxy, memory, await this.#step(proxy, memory, signal));
+    return this.#requeue(proxy, memory, await this.#step(proxy, memory, signal));
   }
 
   async #step(proxy: ProxyPod, memory: PodMemory, signal: AbortSignal): Promise<ReconcileResult> {
@@ -175,10 +175,10 @@ class Scheduling {
     }
   }
 
-  #lookAgain(proxy: ProxyPod, memory: PodMemory, result: ReconcileResult): ReconcileResult {
+  #requeue(proxy: ProxyPod, memory: PodMemory, result: ReconcileResult): ReconcileResult {
     const now = performance.now();
     const looks = [...memory.targets].map(
-      (key) => this.confirmations.deadlines.nextLook(targetNamespaceOf(key, proxy), proxy.uid, now) ?? Infinity,
+      (key) => this.confirmations.deadlines.requeueAt(targetNamespaceOf(key, proxy), proxy.uid, now) ?? Infinity,
     );
     const ms = Math.max(0, Math.min(...looks) - now) + 1;
     const isSoonEnough = ms === Infinity || (result.kind === 'requeue-after' && result.ms <= ms);
@@ -230,13 +230,13 @@ class Scheduling {
       case 'later':
         return DONE;
       case 'invalid':
-        await this.#tellUnschedulable(
+        await this.#reportUnschedulable(
           proxy, [{ target: 'any', reason: 'RecordInvalid', message: answer.message }], signal,
         );
         return DONE;
       case 'none':
         this.state.podTracker.wait(proxy, answer);
-        await this.#tellUnschedulable(proxy, answer.rejected, signal);
+        await this.#reportUnschedulable(proxy, answer.rejected, signal);
         return { kind: 'requeue-after', ms: answer.retryMs ?? LONGEST_WAIT_MS };
     }
   }
@@ -258,7 +258,7 @@ class Scheduling {
     return DONE;
   }
 
-  async #tellUnschedulable(proxy: ProxyPod, rejected: readonly RejectedTarget[], signal: AbortSignal): Promise<void> {
+  async #reportUnschedulable(proxy: ProxyPod, rejected: readonly RejectedTarget[], signal: AbortSignal): Promise<void> {
     const plan = planUnschedulable(proxy, rejected, new Date().toISOString());
     if (plan.length > 0) this.#options.events.record(failedScheduling(proxy, rejected));
     await executePlan(this.#options.source, plan, signal).catch(unless(isNotFound));

@@ -8,7 +8,7 @@ import { request } from 'undici';
 import type { KubernetesObject, Lease, Pod } from '../../api/objects/core.ts';
 import { CLUSTERSET_GATEWAYS, LEASES, NAMESPACES, PODS, SERVICES } from '../../api/resource-types.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
-import { hostPort } from '../../model/network/host-port.ts';
+import { hostPort } from '../../model/network/socket-address.ts';
 import { openCluster } from '../../kubernetes/client/open-cluster.ts';
 import { POD_PLANE_LEASE } from '../../pod-plane/nodes/pod-plane-state.ts';
 import { readLeaseIdentity } from '../../pod-plane/plan/plane-nodes.ts';

@@ -19,11 +19,11 @@ const DELEGATE_LABELS = [PARENT_UID_LABEL, PARENT_CLUSTER_LABEL];
 
 /** Checks of every elected pod; the first failure wins. */
 const CHECKS: readonly Check[] = [
-  isAlreadyDelegate, // a delegate is never delegated again: no loops
-  hasReservedKeys, // annotations that Isthmus trusts must have been written by it
-  hasNodeAlready, // a pod with a node is already scheduled
-  belongsToNode, // a DaemonSet pod is bound to its node, and recreated until it runs there
-  hasBothConstraintAnnotations, // ambiguous: which of them chooses the cluster?
+  denyDelegate, // a delegate is never delegated again: no loops
+  denyReservedKeys, // annotations that Isthmus trusts must have been written by it
+  denyNodeName, // a pod with a node is already scheduled
+  denyDaemonSetPod, // a DaemonSet pod is bound to its node, and recreated until it runs there
+  denyBothConstraintAnnotations, // ambiguous: which of them chooses the cluster?
   hasBadLabelPattern,
   hasBadGroup,
 ];
@@ -55,7 +55,7 @@ export function checkFirstAdmission({ metadata, spec }: Pod): Denial | undefined
   );
 }
 
-function isAlreadyDelegate({ metadata }: Pod): Denial | undefined {
+function denyDelegate({ metadata }: Pod): Denial | undefined {
   const label = DELEGATE_LABELS.find((key) => Object.hasOwn(metadata.labels ?? {}, key));
   if (label === undefined) return undefined;
   return deny(
@@ -80,7 +80,7 @@ function isReserved(annotation: string): boolean {
   return isOurs(annotation) && !ADMITTED_ANNOTATIONS.has(annotation);
 }
 
-function hasReservedKeys({ metadata }: Pod): Denial | undefined {
+function denyReservedKeys({ metadata }: Pod): Denial | undefined {
   const annotation = Object.keys(metadata.annotations ?? {}).find(isReserved);
   if (annotation !== undefined) {
     return deny(
@@ -100,7 +100,7 @@ function isOurs(key: string): boolean {
   return key.startsWith(ADMIRALTY_PREFIX);
 }
 
-function hasNodeAlready({ spec }: Pod): Denial | undefined {
+function denyNodeName({ spec }: Pod): Denial | undefined {
   if (spec.nodeName === undefined || spec.nodeName === '') return undefined;
   return deny(
     'NodeNameSet',
@@ -109,7 +109,7 @@ function hasNodeAlready({ spec }: Pod): Denial | undefined {
   );
 }
 
-function belongsToNode({ metadata }: Pod): Denial | undefined {
+function denyDaemonSetPod({ metadata }: Pod): Denial | undefined {
   const controller = controllerOf(metadata);
   if (controller?.kind !== 'DaemonSet') return undefined;
   return deny(
@@ -119,7 +119,7 @@ function belongsToNode({ metadata }: Pod): Denial | undefined {
   );
 }
 
-function hasBothConstraintAnnotations({ metadata: { annotations = {} } }: Pod): Denial | undefined {
+function denyBothConstraintAnnotations({ metadata: { annotations = {} } }: Pod): Denial | undefined {
   const both = [PROXY_CONSTRAINTS_ANNOTATION, USE_SPEC_CONSTRAINTS_ANNOTATION];
   if (!both.every((key) => Object.hasOwn(annotations, key))) return undefined;
   return deny(

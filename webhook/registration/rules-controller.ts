@@ -98,5 +98,5 @@ function notReached(): EventRecord {
   const note =
     'The API server does not reach the webhook, so elected pods are not sent to it and run in this cluster. Check ' +
       'its Service or URL, network policies between API server and webhook, and the CA bundle.';
-  return { regarding, type: 'Warning', reason: 'NotReached', action: 'Ask', note };
+  return { regarding, type: 'Warning', reason: 'NotReached', action: 'Probe', note };
 }

@@ -24,7 +24,7 @@ import { PLAIN, PUBLIC_PATHS, routeOf, type OpenSegments } from '../registration
 import { expiryOf, problemOf, type CertificatePair } from '../certificates/serving-certificate.ts';
 import { decideInNamespace, REVIEW_ROUTES, type ReviewRoute } from './review-routes.ts';
 import { DEADLINES, GATE, OWN_DEADLINES, tlsSettings } from './tls-server.ts';
-import { hostPort } from '../../model/network/host-port.ts';
+import { hostPort } from '../../model/network/socket-address.ts';
 import { listenHost } from '../../process/listen-host.ts';
 
 /** Largest review in bytes: the API server sends an object and its old version, up to about 3 MiB each. */

@@ -16,7 +16,7 @@ import {
   packagedWebhookConfiguration, webhookConfiguration,
 } from '../../../manifests/objects/webhook-configuration.ts';
 import { createAuthority, type CertificateAuthority } from '../../../process/crypto/certificate-authority.ts';
-import type { CertificateLives } from '../../../webhook/certificates/own-certificate-controller.ts';
+import type { CertificateLives } from '../../../webhook/certificates/self-managed-certificate-controller.ts';
 import { eventually } from '../../support/eventually.ts';
 import {
   createPod, ELECTED_NAMESPACE, shareWebhookWorld, untilAdmitting, type RunningWebhook, type WebhookWorld,

@@ -75,9 +75,9 @@ describe('what a target lends', () => {
     it('is never passed: what does not fit waits with the reason of each target', async () => {
       await Promise.all(['a', 'b', 'c'].map((name) => world.source.client.create(PODS, elected(name, '700m'))));
       const waits = (pod: Pod) => pod.status?.conditions?.some(
-        ({ type, message = '' }) => type === 'PodScheduled' && /small: 1400m of 1500m cpu in use, 700m asked for/
-          .test(message) && /none is cordoned/
-          .test(message),
+        ({ type, message = '' }) => type === 'PodScheduled' &&
+          message.includes('small, requested: cpu=700m, used: cpu=1400m, limited: cpu=1500m') &&
+          message.includes('none is cordoned'),
       ) ?? false;
       const pods = await world.source.pods.until('two run and one waits', (all) => {
         const ours = inNamespace(all, NAMESPACE);

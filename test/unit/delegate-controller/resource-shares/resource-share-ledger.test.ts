@@ -23,21 +23,24 @@ describe('a share', () => {
     {
     'takes what it has room for': [{ limits: { cpu: '3' } }, asking({ cpu: '2' }), undefined],
     'takes no more':
-      [{ limits: { cpu: '3' } }, asking({ cpu: '2500m' }), /^ResourceShare share: 1 of 3 cpu in use, 2500m asked for$/],
-    'counts pods': [{ limits: { pods: '1' } }, asking({}), /1 of 1 pods in use, 1 asked for/],
+      [
+        { limits: { cpu: '3' } }, asking({ cpu: '2500m' }),
+        /^exceeded ResourceShare share, requested: cpu=2500m, used: cpu=1, limited: cpu=3$/,
+      ],
+    'counts pods': [{ limits: { pods: '1' } }, asking({}), /requested: pods=1, used: pods=1, limited: pods=1/],
     'limits only what it names': [{ limits: { cpu: '3' } }, asking({ memory: '100Gi' }), undefined],
     'takes what asks for nothing, full or not': [{ limits: { cpu: '0' } }, asking({}), undefined],
-    'may be a percentage': [{ percentage: 20 }, asking({ cpu: '1500m' }), /1 of 2 cpu in use/],
+    'may be a percentage': [{ percentage: 20 }, asking({ cpu: '1500m' }), /used: cpu=1, limited: cpu=2/],
     'may be a percentage of all that is not named':
       [{ percentage: 20, limits: { cpu: '5' } }, asking({ cpu: '1500m' }), undefined],
     'that is cordoned takes nothing': [{ cordoned: true }, asking({}), /cordoned/],
     'of another source does not matter': [{ source: 'other', limits: { cpu: '0' } }, asking({ cpu: '1' }), undefined],
     'for any source binds one without its own':
-      [{ source: '*', limits: { cpu: '1' } }, asking({ cpu: '1' }), /1 of 1 cpu/],
+      [{ source: '*', limits: { cpu: '1' } }, asking({ cpu: '1' }), /used: cpu=1, limited: cpu=1/],
     'that enforces nothing takes all': [{ enforcement: 'None', limits: { cpu: '0' } }, asking({ cpu: '1' }), undefined],
     'that is hard counts limits': [
       { enforcement: 'Hard', limits: { cpu: '4' } }, asking({ cpu: '1' }, { cpu: '3' }),
-      /2 of 4 cpu in use, 3 asked for/,
+      /requested: cpu=3, used: cpu=2, limited: cpu=4/,
     ],
     'that is hard wants limits':
       [{ enforcement: 'Hard', limits: { cpu: '4' } }, asking({ cpu: '1' }), /set one on each container/],
@@ -81,16 +84,16 @@ describe('a share', () => {
       [{ containers: [{ name: 'a' }], resources: { limits: { cpu: '1' } } }, /counts limits of memory/],
     'adds a sidecar to the containers': [
       { containers: [limited(ONE)], initContainers: [limited({ ...ONE, cpu: '1500m' }, { restartPolicy: 'Always' })] },
-      /0 of 2 cpu in use, 2500m asked for/,
+      /requested: cpu=2500m, used: cpu=0, limited: cpu=2/,
     ],
     'takes the most of an init container that ends, not the sum':
       [{ containers: [limited(ONE)], initContainers: [limited({ cpu: '2', memory: '1Gi' })] }, /^$/],
     'counts the limits of the whole pod, not those within': [
       { containers: [limited({ cpu: '1', memory: '1Gi' })], resources: { limits: { cpu: '3', memory: '1Gi' } } },
-      /3 asked for/,
+      /requested: cpu=3,/,
     ],
     'adds what the runtime needs for the pod':
-      [{ containers: [limited({ cpu: '2', memory: '1Gi' })], overhead: { cpu: '250m' } }, /2250m asked for/],
+      [{ containers: [limited({ cpu: '2', memory: '1Gi' })], overhead: { cpu: '250m' } }, /requested: cpu=2250m,/],
   };
   for (const [what, [pod, rejection]] of Object.entries(hardCases)) {
     it(`that is hard ${what}`, () => assert.match(hard(pod), rejection));
@@ -99,7 +102,7 @@ describe('a share', () => {
   it('that is hard wants no limits of GPUs, which have requests equal to them', () => {
     assert.equal(hard({ containers: [limited(ONE), limited(ONE)] }, { 'nvidia.com/gpu': '1' }), '');
     const twice = { containers: [limited({ 'nvidia.com/gpu': '1' }), limited({ 'nvidia.com/gpu': '1' })] };
-    assert.match(hard(twice, { 'nvidia.com/gpu': '1' }), /0 of 1 nvidia\.com\/gpu in use, 2 asked for/);
+    assert.match(hard(twice, { 'nvidia.com/gpu': '1' }), /requested: nvidia\.com\/gpu=2, used: nvidia\.com\/gpu=0,/);
   });
 
   const parts: Record<
@@ -128,7 +131,7 @@ describe('a share', () => {
     assert.equal(ledger.admit('a/y', SOURCE, asking({ cpu: '1' })).kind, 'fits');
     ledger.setTotal({ cpu: '1' });
     assert.equal(ledger.admit('a/y', SOURCE, asking({ cpu: '1' })).kind, 'fits', 'it is counted already');
-    assert.match(JSON.stringify(ledger.admit('a/z', SOURCE, asking({ cpu: '1m' }))), /2 of 500m cpu in use/);
+    assert.match(JSON.stringify(ledger.admit('a/z', SOURCE, asking({ cpu: '1m' }))), /used: cpu=2, limited: cpu=500m/);
   });
 
   it('counts each source by itself where it is for any of them', () => {

@@ -6,7 +6,7 @@ import * as fc from 'fast-check';
 import { CONFIRM_BEFORE_ANNOTATION } from '../../../../api/objects/keys.ts';
 import {
   candidateLeaseName, CONFIRM_MARGIN_MS, CONFIRM_WITHIN_MS, confirmBefore, hasSurelyStopped, isCandidateLease,
-  isUnconfirmed, STOP_MS, STOP_SECONDS, toBeConfirmed,
+  isUnconfirmed, STOP_ALLOWANCE_MS, UNCONFIRMED_GRACE_SECONDS, toBeConfirmed,
 } from '../../../../model/delegate/confirmation.ts';
 import { aChaperon, annotated, frozen, withMetadata } from '../../../support/builders.ts';
 
@@ -75,12 +75,12 @@ describe('a source may give a candidate up', () => {
     fc.assert(fc.property(health, fc.nat({ max: 1_000 }), fc.nat({ max: 1_000 }), (told, goneAt, now) => {
       const may = hasSurelyStopped({ goneAt, now }, told);
       const { silentMs = -1, isReady } = told;
-      assert.equal(may, goneAt <= now && silentMs >= STOP_MS && !isReady);
+      assert.equal(may, goneAt <= now && silentMs >= STOP_ALLOWANCE_MS && !isReady);
     }), { numRuns: 500 });
   });
   it('from the very moment on at which the target has had its time', () => {
     const told = (silentMs: number) => hasSurelyStopped({ goneAt: 5, now: 5 }, { silentMs, isReady: false });
-    assert.deepEqual([told(STOP_MS - 1), told(STOP_MS)], [false, true]);
+    assert.deepEqual([told(STOP_ALLOWANCE_MS - 1), told(STOP_ALLOWANCE_MS)], [false, true]);
   });
   it('never when its API server refuses connections: one that is down has stopped nothing', () =>
     assert.equal(hasSurelyStopped({ goneAt: 0, now: 1e9 }, { silentMs: undefined, isReady: false }), false));
@@ -94,7 +94,8 @@ describe('a source may give a candidate up', () => {
 
 describe('the times of the contract', () => {
   it('leave a source that binds in time the time to say so', () => assert.ok(CONFIRM_MARGIN_MS < CONFIRM_WITHIN_MS));
-  it('let a source wait longer than the longest stop in the target', () => assert.ok(STOP_SECONDS * 1_000 < STOP_MS));
+  it('let a source wait longer than the longest stop in the target', () =>
+    assert.ok(UNCONFIRMED_GRACE_SECONDS * 1_000 < STOP_ALLOWANCE_MS));
 });
 
 describe('the Lease of candidates', () => {

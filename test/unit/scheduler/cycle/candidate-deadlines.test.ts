@@ -3,7 +3,7 @@ import { beforeEach, describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { CandidateDeadlines, type TargetClock } from '../../../../scheduler/cycle/candidate-deadlines.ts';
 import {
-  CONFIRM_MARGIN_MS, CONFIRM_WITHIN_MS, hasSurelyStopped, isUnconfirmed, STOP_MS, toBeConfirmed,
+  CONFIRM_MARGIN_MS, CONFIRM_WITHIN_MS, hasSurelyStopped, isUnconfirmed, STOP_ALLOWANCE_MS, toBeConfirmed,
 } from '../../../../model/delegate/confirmation.ts';
 
 /** A target whose clock is known to within a second. */
@@ -26,15 +26,15 @@ describe('deadlines of candidates', () => {
   it('have passed for sure once the earliest that it can be there is past them', () => {
     assert.equal(deadlines.goneAt('p', 'a'), undefined);
     const before = sent('a');
-    assert.equal(CLOCK.earliest(deadlines.goneAt('p', 'a') ?? NaN), before + STOP_MS);
+    assert.equal(CLOCK.earliest(deadlines.goneAt('p', 'a') ?? NaN), before + STOP_ALLOWANCE_MS);
   });
   it('are looked at when it is too late to bind, when they have passed for sure, and every other second from then on',
     () => {
-    assert.equal(deadlines.nextLook('p', 'a', 0), undefined);
+    assert.equal(deadlines.requeueAt('p', 'a', 0), undefined);
     sent('a');
     const goneAt = deadlines.goneAt('p', 'a') ?? NaN;
-    const tooLateAt = goneAt - STOP_MS - CONFIRM_MARGIN_MS;
-    assert.deepEqual([0, tooLateAt, goneAt, goneAt + 500].map((now) => deadlines.nextLook('p', 'a', now)), [
+    const tooLateAt = goneAt - STOP_ALLOWANCE_MS - CONFIRM_MARGIN_MS;
+    assert.deepEqual([0, tooLateAt, goneAt, goneAt + 500].map((now) => deadlines.requeueAt('p', 'a', now)), [
       tooLateAt, goneAt, goneAt + 2_000, goneAt + 2_500,
     ]);
   });
@@ -159,14 +159,15 @@ describe('whether a candidate is unconfirmed', () => {
 describe('whether a target has surely stopped a candidate', () => {
   const times = { goneAt: 100, now: 100 };
   const ROWS = {
-    'one of which nothing is heard has, once the time is over': [times, { isReady: false, silentMs: STOP_MS }, true],
+    'one of which nothing is heard has, once the time is over':
+      [times, { isReady: false, silentMs: STOP_ALLOWANCE_MS }, true],
     'one of which nothing is heard has not before':
-      [{ goneAt: 101, now: 100 }, { isReady: false, silentMs: STOP_MS }, false],
+      [{ goneAt: 101, now: 100 }, { isReady: false, silentMs: STOP_ALLOWANCE_MS }, false],
     'one that was seen to be gone has not, however long ago':
       [{ goneAt: 100, now: 1e9 }, { isReady: false, silentMs: undefined }, false],
     'one that answered a moment ago has not: it may have been gone before that':
-      [times, { isReady: false, silentMs: STOP_MS - 1 }, false],
-    'one that can be asked is asked': [times, { isReady: true, silentMs: STOP_MS }, false],
+      [times, { isReady: false, silentMs: STOP_ALLOWANCE_MS - 1 }, false],
+    'one that can be asked is asked': [times, { isReady: true, silentMs: STOP_ALLOWANCE_MS }, false],
   } as const;
   for (const [sentence, [when, health, expected]] of Object.entries(ROWS)) {
     it(sentence, () => assert.equal(hasSurelyStopped(when, health), expected));

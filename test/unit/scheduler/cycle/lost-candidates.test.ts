@@ -208,15 +208,15 @@ describe('a target that stops unconfirmed candidates by itself', () => {
     const { world } = await timed(t);
     await world.changed('a', { isReady: false });
     await world.pass(5_000);
-    const { target, outageMs, endsInMs, isCommitted } = world.state.delayOf(aPodRecord('u'), 6_000);
-    assert.deepEqual([target, outageMs, endsInMs, isCommitted], ['ClusterTarget/a', 5_000, 40_000, true]);
+    const { target, outageMs, endsInMs, mayHaveCandidate } = world.state.delayOf(aPodRecord('u'), 6_000);
+    assert.deepEqual([target, outageMs, endsInMs, mayHaveCandidate], ['ClusterTarget/a', 5_000, 40_000, true]);
     await world.changed('a', { silentMs: undefined });
     assert.equal(world.state.delayOf(aPodRecord('u'), 6_000).endsInMs, undefined,
       'a server that is down stops nothing');
   });
   it('tells nothing about a pod that is nowhere', async (t) => {
     const { world } = await timed(t);
-    assert.deepEqual(world.state.delayOf(aPodRecord('nowhere'), 6_000), { isCommitted: false });
+    assert.deepEqual(world.state.delayOf(aPodRecord('nowhere'), 6_000), { mayHaveCandidate: false });
   });
   it('is left after ten seconds without a verdict all the same', async (t) => {
     const { world, b } = await timed(t);

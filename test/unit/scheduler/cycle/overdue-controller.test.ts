@@ -16,7 +16,7 @@ import {
 import { ToldInformer } from '../../../support/scheduling-world.ts';
 import { SILENT } from '../../../support/scripted-api-server.ts';
 
-const LOST: Delay = { target: 'ClusterTarget/c', isCommitted: true, outageMs: 0 };
+const LOST: Delay = { target: 'ClusterTarget/c', mayHaveCandidate: true, outageMs: 0 };
 const replica = withMetadata(
   { ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'r', uid: 'r', controller: true }] },
 );
@@ -140,7 +140,8 @@ describe('a pod without a node', () => {
 describe('an Event about the delay', () => {
   const rows: Record<string, readonly [delay: Delay, reasons: readonly string[]]> = {
     'tells of a target that is lost': [LOST, ['AwaitingTarget']],
-    'tells of a target that does not decide': [{ target: 'ClusterTarget/c', isCommitted: true }, ['AwaitingVerdict']],
+    'tells of a target that does not decide':
+      [{ target: 'ClusterTarget/c', mayHaveCandidate: true }, ['AwaitingVerdict']],
     'does not tell of our own scheduler': [NO_DELAY, []],
   };
   for (const [sentence, [delay, reasons]] of Object.entries(rows)) {
@@ -181,7 +182,7 @@ describe('a pod of a lost target whose controller makes another one', () => {
     const { writes, tell, pass } = aWorld(t, () => delay);
     await tell(replica);
     await pass(REASON_AFTER_MS);
-    delay = { target: 'ClusterTarget/c', isCommitted: true };
+    delay = { target: 'ClusterTarget/c', mayHaveCandidate: true };
     await pass(600_000);
     assert.ok(writes.every((write) => !write.startsWith('delete')));
   });

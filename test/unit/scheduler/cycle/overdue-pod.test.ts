@@ -12,7 +12,7 @@ const owned = (kind: string) =>
   withMetadata({ ownerReferences: [{ apiVersion: 'v1', kind, name: 'web', uid: 'o', controller: true }] });
 const plain = aProxyRecord(withUid('u'));
 const replica = aProxyRecord(withUid('u'), owned('ReplicaSet'));
-const lost = (outageMs: number): Delay => ({ target: 'ClusterTarget/c', outageMs, isCommitted: true });
+const lost = (outageMs: number): Delay => ({ target: 'ClusterTarget/c', outageMs, mayHaveCandidate: true });
 
 function messageFor(proxy: ProxyPod, delay: Delay): readonly [reason: string | undefined, message: string | undefined] {
   const step = planOverdue(proxy, REASON_AFTER_MS, delay, NOW);
@@ -31,7 +31,7 @@ describe('planOverdue', () => {
   const messages: Record<string, readonly [proxy: ProxyPod, delay: Delay, reason: string, message: RegExp]> = {
     'the scheduler is busy': [plain, NO_DELAY, 'AwaitingScheduler', /has not processed the pod yet/],
     'a target is slow': [
-      plain, { target: 'ClusterTarget/c', isCommitted: true }, 'AwaitingVerdict',
+      plain, { target: 'ClusterTarget/c', mayHaveCandidate: true }, 'AwaitingVerdict',
       /waiting for the scheduler of ClusterTarget\/c/,
     ],
     'a target is lost': [plain, lost(1_000), 'AwaitingTarget', /waits for it, because it must not run twice/],
@@ -53,7 +53,7 @@ describe('planOverdue', () => {
     'at least a second, also where that has passed already': [plain, { ...lost(1_000), endsInMs: -9 },
       /is tried in 1 s$/],
     'that, rather than that the pod is replaced': [replica, { ...lost(1_000), endsInMs: 9_000 }, /is tried in 9 s$/],
-    'how long the scheduler of a target has': [plain, { target: 't', isCommitted: true },
+    'how long the scheduler of a target has': [plain, { target: 't', mayHaveCandidate: true },
       /nothing for 10 s, or .* for 30 s$/],
   };
   for (const [what, [proxy, delay, text]] of Object.entries(texts)) {
@@ -64,7 +64,7 @@ describe('planOverdue', () => {
     ms: number | undefined]> = {
     'looks again after fifteen seconds': [plain, REASON_AFTER_MS, NO_DELAY, 'write', REASON_AFTER_MS],
     'also at a pod that is replaced only while its target is lost':
-      [replica, REASON_AFTER_MS, { target: 't', isCommitted: true }, 'write', REASON_AFTER_MS],
+      [replica, REASON_AFTER_MS, { target: 't', mayHaveCandidate: true }, 'write', REASON_AFTER_MS],
     'in time for the replacement, once the reason is told': [
       { ...replica, podScheduled: { type: 'PodScheduled', status: 'False', reason: 'AwaitingTarget' } }, 60_000,
       lost(40_000), 'later', 5_000,
@@ -108,8 +108,8 @@ describe('planOverdue', () => {
   const never: Record<string, readonly [ProxyPod, Delay]> = {
     'a bare pod': [plain, lost(REPLACE_AFTER_MS * 9)],
     "a StatefulSet's pod": [aProxyRecord(withUid('u'), owned('StatefulSet')), lost(REPLACE_AFTER_MS * 9)],
-    'a pod whose target is only slow': [replica, { target: 'ClusterTarget/c', isCommitted: true }],
-    'a pod of which nothing was sent': [replica, { ...lost(REPLACE_AFTER_MS * 9), isCommitted: false }],
+    'a pod whose target is only slow': [replica, { target: 'ClusterTarget/c', mayHaveCandidate: true }],
+    'a pod of which nothing was sent': [replica, { ...lost(REPLACE_AFTER_MS * 9), mayHaveCandidate: false }],
   };
   for (const [what, [proxy, delay]] of Object.entries(never)) {
     it(`never deletes ${what}`, () => {

@@ -9,8 +9,8 @@ import { keyNamespace } from '../../../../model/access/key-namespace.ts';
 import {
   createAuthority, type CertificateAuthority, type KeyPair,
 } from '../../../../process/crypto/certificate-authority.ts';
-import { startSecretCertificate } from '../../../../webhook/certificates/given-certificate-controller.ts';
-import { startOwnCertificates } from '../../../../webhook/certificates/own-certificate-controller.ts';
+import { startSecretCertificate } from '../../../../webhook/certificates/external-certificate-controller.ts';
+import { startOwnCertificates } from '../../../../webhook/certificates/self-managed-certificate-controller.ts';
 import {
   fromSecret, problemOf, toSecretData, type CertificatePair,
 } from '../../../../webhook/certificates/serving-certificate.ts';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { pino } from 'pino';
-import { followCertificateFiles } from '../../../../webhook/certificates/given-certificate-controller.ts';
+import { followCertificateFiles } from '../../../../webhook/certificates/external-certificate-controller.ts';
 import type { CertificatePair } from '../../../../webhook/certificates/serving-certificate.ts';
 
 const POLLED_EVERY_MS = 2_000;

@@ -15,7 +15,7 @@ import {
   toSecretData, trustBundle, type CertificatePair, type CertificateStep, type OverlapTimes, type StoredCertificates,
 } from './serving-certificate.ts';
 import { keySecretSelection, writeKeySecret } from '../registration/key-secret.ts';
-import { startTrustController } from '../registration/trust-controller.ts';
+import { startCaBundleController } from '../registration/ca-bundle-controller.ts';
 import { webhookHosts } from '../registration/webhook-address.ts';
 
 /** Validity (days) and overlap (ms) of certificates. */
@@ -63,7 +63,7 @@ class OwnCertificates {
     const { client, logger, installNamespace } = options;
     this.#options = options;
     this.#signal = signal;
-    this.#trust = startTrustController({ client, logger, onChange: () => this.#enqueue() }, signal);
+    this.#trust = startCaBundleController({ client, logger, onChange: () => this.#enqueue() }, signal);
     this.#secrets = new Informer({
       client,
       logger,

@@ -34,7 +34,7 @@ export interface Trust {
 }
 
 /** Starts the controller. It waits for configurations that are not installed yet. */
-export function startTrustController({ client, onChange, logger }: TrustOptions, signal: AbortSignal): Trust {
+export function startCaBundleController({ client, onChange, logger }: TrustOptions, signal: AbortSignal): Trust {
   let bundle: string | undefined;
   const informers = new Map(TYPES.map((type) => [type.kind, toInformer(client, type, logger)]));
   const reconcile = async (kind: string): Promise<ReconcileResult> => {
@@ -43,7 +43,7 @@ export function startTrustController({ client, onChange, logger }: TrustOptions,
     if (type === undefined || configuration === undefined || bundle === undefined) return DONE;
     if (isCertManagers(configuration) || hasBundle(configuration, bundle)) return DONE;
     await client.apply(type, withBundle(configuration, bundle), FIELD_MANAGER, signal);
-    logger.info({ kind }, 'webhook configuration trusts this webhook');
+    logger.info({ kind }, 'CA bundle of a webhook configuration written');
     return DONE;
   };
   const controller = startController({ name: 'webhook-trust', reconcile, concurrency: 1, logger }, signal);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { hostPort, unmapped } from '../../../../model/network/host-port.ts';
+import { hostPort, unmapped } from '../../../../model/network/socket-address.ts';
 
 describe('a host with its port', () => {
   for (const [host, expected] of [

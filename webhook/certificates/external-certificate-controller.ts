@@ -7,9 +7,9 @@ import { SECRETS } from '../../api/resource-types.ts';
 import { delay } from '../../kubernetes/flow/backoff.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
 import { messageOf } from '../../process/errors.ts';
-import type { CertificateOptions } from './own-certificate-controller.ts';
+import type { CertificateOptions } from './self-managed-certificate-controller.ts';
 import { servedPairOf, textOf, type CertificatePair } from './serving-certificate.ts';
-import { startTrustController } from '../registration/trust-controller.ts';
+import { startCaBundleController } from '../registration/ca-bundle-controller.ts';
 
 /** Key of the CA in cert-manager's Secrets. */
 const CA_KEY = 'ca.crt';
@@ -22,7 +22,7 @@ const FILES_EVERY_MS = 2_000;
  */
 export function startSecretCertificate(options: CertificateOptions, secretName: string, signal: AbortSignal): void {
   const { client, installNamespace, logger, serve } = options;
-  const trust = startTrustController({ client, logger, onChange: () => undefined }, signal);
+  const trust = startCaBundleController({ client, logger, onChange: () => undefined }, signal);
   const secrets = new Informer<Secret, StringMap>({
     client,
     logger,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { KubernetesObject } from '../../../../api/objects/core.ts';
-import { startTrustController, type Trust } from '../../../../webhook/registration/trust-controller.ts';
+import { startCaBundleController, type Trust } from '../../../../webhook/registration/ca-bundle-controller.ts';
 import { SILENT } from '../../../support/scripted-api-server.ts';
 import { StoredObjects } from '../../../support/stored-objects.ts';
 
@@ -33,7 +33,7 @@ async function start(t: TestContext, objects: Readonly<Record<string, Kubernetes
   let changes = 0;
   let changed: () => void = () => undefined;
   const options = { client: stored.client, logger: SILENT, onChange: () => { changes += 1; changed(); } };
-  const trust: Trust = startTrustController(options, ending.signal);
+  const trust: Trust = startCaBundleController(options, ending.signal);
   await trust.synced;
   /** Resolves when the watch has delivered what the condition asks for. */
   const until = async (isSo: () => boolean): Promise<void> => {
