@@ -96,8 +96,8 @@ export class TargetCluster {
 
   /** How its API server is lost when it is, as far as that can be seen from here. */
   get serverHealth(): ServerHealth {
-    const { silentMs, isTurnedAway = false } = this.#session?.client.transport.activity ?? {};
-    return { isReady: this.availability.kind === 'ready', silentMs, isTurnedAway };
+    const { silentMs, isRefusing = false } = this.#session?.client.transport.activity ?? {};
+    return { isReady: this.availability.kind === 'ready', silentMs, isRefusing };
   }
 
   /**

@@ -28,7 +28,7 @@ const CHECKS: readonly Check[] = [
     name: 'Admiralty', run: checkAdmiralty, needs: [],
     optionalNeeds: [ADMIRALTY_WEBHOOKS, LEASES_OF_ADMIRALTY, ...TARGETS],
   },
-  { name: 'Definitions', run: checkCrds, needs: ['customresourcedefinitions'] },
+  { name: 'CRDs', run: checkCrds, needs: ['customresourcedefinitions'] },
   {
     name: 'Permissions', run: checkPermissions,
     needs: ['clusterroles', 'clusterrolebindings', 'roles', 'rolebindings'],
@@ -44,7 +44,7 @@ const CHECKS: readonly Check[] = [
   { name: 'Credentials', run: checkCredentials, needs: [], optionalNeeds: [...TARGETS, 'secrets'] },
   { name: 'Registries', run: checkRegistries, needs: ['targetdiscoveries'] },
   { name: 'Sources', run: checkSources, needs: [], optionalNeeds: ['clustersources', 'sources'] },
-  { name: 'Ranges', run: checkRanges, needs: [], optionalNeeds: ['clusters'] },
+  { name: 'CIDRs', run: checkRanges, needs: [], optionalNeeds: ['clusters'] },
   {
     name: 'Drift', run: checkDrift, needs: ['nodes', ...TARGETS],
     optionalNeeds: ['configmaps', 'secrets', 'secretcopies', 'placementpolicies'],

@@ -41,7 +41,7 @@ export function checkCrds({ stored }: DoctorFacts): readonly Finding[] {
     const found = stored.get(storedKey(definition));
     return found === undefined || !isForeignDefinition(found);
   });
-  return judged('Definitions', ours, stored, (definition) => {
+  return judged('CRDs', ours, stored, (definition) => {
     const spec = 'spec' in definition && isRecord(definition.spec) ? definition.spec : {};
     const versions = Array.isArray(spec['versions']) ? spec['versions'] : [];
     return versions.map((version: unknown) => (

@@ -195,7 +195,7 @@ export function checkSources({ sources }: DoctorFacts): readonly Finding[] {
 
 /** Members of the clusterset have distinct pod CIDRs, or global CIDRs. */
 export function checkRanges({ members }: DoctorFacts): readonly Finding[] {
-  const check = 'Ranges';
+  const check = 'CIDRs';
   const findings =
     members.flatMap((one, index) => members.slice(index + 1).flatMap((other) => overlapsOf(check, one, other)));
   return foundOr(findings, check, `no ranges of ${members.length} members overlap`, 'the clusterset');

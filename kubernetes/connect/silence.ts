@@ -37,7 +37,7 @@ export class ServerActivity {
   /** Called when the server has answered something. */
   onAnswer: () => void = () => undefined;
   #lastAnswerAt = -Infinity;
-  #turnedAwayAt = -Infinity;
+  #refusedAt = -Infinity;
   /** Who waits for an answer, and since when; undefined once the answer has come and the wait is ending. */
   readonly #waiting = new Map<() => void, number | undefined>();
 
@@ -73,17 +73,17 @@ export class ServerActivity {
 
   /** A call got no answer of the server's own. */
   fail(thrown: unknown): void {
-    if (!isSilence(thrown)) this.turnAway();
+    if (!isSilence(thrown)) this.noteRefused();
   }
 
   /** The server, or what stands before it, has refused or ended something without an answer of the server's own. */
-  turnAway(): void {
-    this.#turnedAwayAt = performance.now();
+  noteRefused(): void {
+    this.#refusedAt = performance.now();
   }
 
   /** Whether the server has refused or ended something since it last answered. */
-  get isTurnedAway(): boolean {
-    return this.#turnedAwayAt > this.#lastAnswerAt;
+  get isRefusing(): boolean {
+    return this.#refusedAt > this.#lastAnswerAt;
   }
 
   /**
@@ -91,6 +91,6 @@ export class ServerActivity {
    * it was seen to be gone since it last answered, or has never answered: then nobody can know whether it works.
    */
   get silentMs(): number | undefined {
-    return this.#lastAnswerAt > this.#turnedAwayAt ? performance.now() - this.#lastAnswerAt : undefined;
+    return this.#lastAnswerAt > this.#refusedAt ? performance.now() - this.#lastAnswerAt : undefined;
   }
 }

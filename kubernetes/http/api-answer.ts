@@ -57,7 +57,7 @@ export function isAggregated(path: string): boolean {
 }
 
 /** Whether it says that the API server is away, or about to stop. */
-export function isTurnedAway({ status }: ApiError): boolean {
+export function isGatewayError({ status }: ApiError): boolean {
   return GATEWAY_ANSWERS.includes(status);
 }
 

@@ -48,12 +48,12 @@ export interface SessionListener {
   /** A ping was answered after so many ms. */
   roundTrip(ms: number): void;
   /** The other side has ended the session. */
-  turnedAway(): void;
+  refused(): void;
   /** A ping was answered that a caller waited for. */
   answered(): void;
 }
 
-const NOBODY: SessionListener = { roundTrip: () => undefined, turnedAway: () => undefined, answered: () => undefined };
+const NOBODY: SessionListener = { roundTrip: () => undefined, refused: () => undefined, answered: () => undefined };
 /**
  * Connections beyond those for gated calls, so that a Lease renewal finds one at once even while many pod conditions
  * are written.
@@ -181,7 +181,7 @@ export class ClusterAccess {
       await openWatchSession(server, { ...this.#tls(), ...(socket !== undefined && { socket }) }, this.#timings);
     if (opened.kind === 'h1') return opened;
     opened.session.onRoundTrip = (ms) => this.#listener.roundTrip(ms);
-    opened.session.onTurnedAway = () => this.#listener.turnedAway();
+    opened.session.onRefused = () => this.#listener.refused();
     opened.session.onAnswer = () => this.#listener.answered();
     this.#sessions.add(opened.session);
     opened.session.onEnd = () => this.#sessions.delete(opened.session);

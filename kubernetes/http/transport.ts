@@ -1,7 +1,7 @@
 // HTTP to one API server: a pool for calls and a session for watches, so that long streams never use up the slots of
 // short calls. Every call has a deadline, redirects are never followed, and credentials may change while calls and
 // watches continue.
-import { isAggregated, isTurnedAway, readErrorBody, toApiError, type Answer } from './api-answer.ts';
+import { isAggregated, isGatewayError, readErrorBody, toApiError, type Answer } from './api-answer.ts';
 import { ApiError, UnreachableError } from '../flow/api-error.ts';
 import { CacheBudget } from '../flow/cache-budget.ts';
 import { observeCall } from './call-metrics.ts';
@@ -249,7 +249,7 @@ export class Transport {
         this.activity.noteAnswer();
         if (this.#roundTrip.sample(ms)) this.onRoundTrip();
       },
-      answered: () => this.activity.noteAnswer(), turnedAway: () => this.activity.turnAway(),
+      answered: () => this.activity.noteAnswer(), refused: () => this.activity.noteRefused(),
     });
     if (this.#opensSession) void this.#access.open();
     before?.retire();
@@ -274,7 +274,7 @@ export class Transport {
 
   #toApiError(answer: Answer, path = ''): ApiError {
     const error = toApiError(answer, this.limits === undefined);
-    if (isTurnedAway(error)) this.activity.turnAway();
+    if (isGatewayError(error)) this.activity.noteRefused();
     if (slowsAllDown(error, path)) this.#turns.limiter.throttled(error.retryAfterMs ?? DEFAULT_RETRY_AFTER_MS);
     return error;
   }

@@ -73,7 +73,7 @@ export class WatchSession {
   /** Hears that a ping was answered which a caller waited for: those come too often to be samples. */
   onAnswer: () => void = () => undefined;
   /** Hears that the other side has ended the connection; one that was found to be dead is ended by us. */
-  onTurnedAway: () => void = () => undefined;
+  onRefused: () => void = () => undefined;
   /** Hears that it has ended, by whomever. */
   onEnd: () => void = () => undefined;
   /** It was ended by this process, or by the kernel after silence. */
@@ -102,7 +102,7 @@ export class WatchSession {
     this.#session.once('close', () => {
       clearTimeout(this.#timer);
       this.onEnd();
-      if (!this.#isOver) this.onTurnedAway();
+      if (!this.#isOver) this.onRefused();
     });
   }
 

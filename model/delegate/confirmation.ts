@@ -23,7 +23,7 @@ export interface ServerHealth {
    */
   readonly silentMs: number | undefined;
   /** It was seen to refuse or close connections since its last response; false where nothing was asked yet. */
-  readonly isTurnedAway: boolean;
+  readonly isRefusing: boolean;
   /** It responds normally. */
   readonly isReady: boolean;
 }
@@ -35,7 +35,7 @@ export interface ServerHealth {
  */
 export function hasSurelyStopped(
   { goneAt, now }: { readonly goneAt: number; readonly now: number },
-  { silentMs, isReady }: Omit<ServerHealth, 'isTurnedAway'>,
+  { silentMs, isReady }: Omit<ServerHealth, 'isRefusing'>,
 ): boolean {
   return !isReady && goneAt <= now && silentMs !== undefined && silentMs >= STOP_ALLOWANCE_MS;
 }

@@ -36,7 +36,7 @@ export class ViewedTargets {
   /** The target may have become ready, or lost. Returns whether it is ready. */
   noteHealth(target: TargetCluster): boolean {
     const isReady = target.availability.kind === 'ready';
-    const isGone = target.serverHealth.isTurnedAway;
+    const isGone = target.serverHealth.isRefusing;
     const avoidedMs = this.#outages.note(target.key, { isReady, isGone }, performance.now());
     if (avoidedMs !== undefined) setTimeout(() => this.#lookAgain(), avoidedMs).unref();
     this.look(target);

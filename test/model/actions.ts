@@ -583,12 +583,12 @@ function outages({ left, source, targets }: World, index: number): Action[] {
 function goDown(world: World, index: number): void {
   world.left.down -= 1;
   world.targets[index]!.isDown = true;
-  world.source.links[index]!.turnedAway = true;
+  world.source.links[index]!.refused = true;
 }
 
 function see(link: Link, isAway: boolean): void {
   link.seenCut = isAway;
-  if (!isAway) link.turnedAway = false;
+  if (!isAway) link.refused = false;
 }
 
 function crashSource(world: World): void {

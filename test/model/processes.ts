@@ -157,10 +157,10 @@ function giveUpLost(world: World, { uid }: ProxyPod, memory: Memory, plans: Plan
   for (const target of memory.targets) {
     const before = memory.before[target];
     if (before === undefined) continue;
-    const { seenCut, turnedAway } = world.source.links[target]!;
+    const { seenCut, refused } = world.source.links[target]!;
     const goneAt = plans.hasExpired(world, target, { uid, before }) ? 0 : Infinity;
     if (
-      !plans.hasSurelyStopped({ goneAt, now: 0 }, { isReady: !seenCut, silentMs: turnedAway ? undefined : Infinity })
+      !plans.hasSurelyStopped({ goneAt, now: 0 }, { isReady: !seenCut, silentMs: refused ? undefined : Infinity })
     ) continue;
     memory.targets = memory.targets.filter((other) => other !== target);
     if (memory.pending?.target === target) memory.pending = null;

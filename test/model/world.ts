@@ -76,7 +76,7 @@ export interface Link {
   /** It knows that the target cannot be reached. */
   seenCut: boolean;
   /** Its API server was seen to be gone, and has not been heard since. */
-  turnedAway: boolean;
+  refused: boolean;
   /** The target has acknowledged a renewal of this run's lease there. */
   acknowledged: boolean;
   /** What of which deleted proxy was seen to go: `UID kind`. */
@@ -297,7 +297,7 @@ export function newWatch<T>(synced: boolean): Watch<T> {
 /** A connection to a target. */
 export function newLink(synced: boolean): Link {
   return {
-    chaperons: newWatch(synced), pods: newWatch(synced), seenCut: false, turnedAway: false, acknowledged: synced,
+    chaperons: newWatch(synced), pods: newWatch(synced), seenCut: false, refused: false, acknowledged: synced,
     gone: [],
   };
 }

@@ -24,8 +24,8 @@ export class AdmissionMetrics {
     labelNames: ['reason'] as const,
     registers: [this.registry],
   });
-  readonly #turnedAway = new Counter({
-    name: 'isthmus_webhook_turned_away_total',
+  readonly #rejected = new Counter({
+    name: 'isthmus_webhook_requests_rejected_total',
     help:
       'Requests that got no review: overload, a body that is not a review, a path that no API server ' +
         'uses; connections of strangers beyond their budget.',
@@ -65,8 +65,8 @@ export class AdmissionMetrics {
   }
 
   /** Records a request without a review, or a connection without a response. */
-  turnedAway(cause: 'overload' | 'no-review' | 'no-path' | 'connection'): void {
-    this.#turnedAway.inc({ cause });
+  requestRejected(cause: 'overload' | 'no-review' | 'no-path' | 'connection'): void {
+    this.#rejected.inc({ cause });
   }
 
   /** Sets whether the rules for pods are missing. */

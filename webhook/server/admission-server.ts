@@ -192,7 +192,7 @@ class Admissions implements AdmissionServer {
   #take(request: FastifyRequest, reply: FastifyReply): boolean {
     if (request.is404) {
       // Decided by the headers alone; the connection closes and the body is not read.
-      this.#options.metrics.turnedAway('no-path');
+      this.#options.metrics.requestRejected('no-path');
       reply.code(404).header('connection', 'close').send({ message: 'there is nothing here' });
       return false;
     }
@@ -202,7 +202,7 @@ class Admissions implements AdmissionServer {
       releaseAtTheEnd(request, reply, release);
       return true;
     }
-    this.#options.metrics.turnedAway('overload');
+    this.#options.metrics.requestRejected('overload');
     // The body is not worth reading: close the connection.
     reply.code(503).header('retry-after', '1').header('connection', 'close').send({ message: 'the webhook is busy' });
     return false;
@@ -213,7 +213,7 @@ class Admissions implements AdmissionServer {
     const startedAt = performance.now();
     const parsed = parseReview(typeof request.body === 'string' ? request.body : '', parts);
     if (parsed.kind === 'invalid') {
-      metrics.turnedAway('no-review');
+      metrics.requestRejected('no-review');
       return reply.code(400).send({ message: parsed.message });
     }
     const answer = parsed.kind === 'answered'

@@ -34,7 +34,7 @@ export function guardConnections(
   server: Server, { limits, open, answer, knowsClients, metrics }: ConnectionGuardOptions,
 ): void {
   takeOneAtATime(server);
-  const gate = new ConnectionGate(server, limits, () => metrics.turnedAway('connection'));
+  const gate = new ConnectionGate(server, limits, () => metrics.requestRejected('connection'));
   readFirstLines(server, (line, socket) => {
     const [, method = '', target = ''] = /^(\S+) (\S+) HTTP\/1\.[01]$/.exec(line) ?? [];
     const isReview = method === 'POST' && isReviewRoute(routeOf(target, open()));
@@ -44,7 +44,7 @@ export function guardConnections(
       method === 'GET' && PUBLIC_PATHS.has(target)
     ) void answer(target).then((given) => end(socket, given), () => socket.destroy());
     else {
-      metrics.turnedAway('no-path');
+      metrics.requestRejected('no-path');
       end(socket, NOTHING);
     }
     return false;

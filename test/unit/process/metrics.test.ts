@@ -42,9 +42,9 @@ describe('metrics', () => {
   it('are served with those of a server that has its own', async () => {
     const own = new AdmissionMetrics();
     serveAlso(own.registry);
-    own.turnedAway('overload');
+    own.requestRejected('overload');
     const text = await metricsText();
-    assert.ok(text.includes('isthmus_webhook_turned_away_total{cause="overload"} 1') && text.includes(
+    assert.ok(text.includes('isthmus_webhook_requests_rejected_total{cause="overload"} 1') && text.includes(
       '# TYPE isthmus_workqueue_adds_total counter',
     ));
   });

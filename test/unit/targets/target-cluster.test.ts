@@ -59,9 +59,9 @@ describe('a target whose spec asks for another mode of delegation', () => {
     });
     for (const delegation of ['PodChaperon', 'Pod'] as const) {
       target.update({ self: true, delegation });
-      assert.equal(target.serverHealth.isTurnedAway, false, 'a connection that we end says nothing of the server');
+      assert.equal(target.serverHealth.isRefusing, false, 'a connection that we end says nothing of the server');
       await until(() => target.session?.mode === delegation);
-      assert.equal(target.serverHealth.isTurnedAway, false, 'nor does one that has no answer yet');
+      assert.equal(target.serverHealth.isRefusing, false, 'nor does one that has no answer yet');
     }
     assert.deepEqual(opened.map(({ mode, signal }) => [mode, signal.aborted]), [['PodChaperon', true], ['Pod', false]]);
   });

@@ -110,12 +110,12 @@ describe('doctor', () => {
     ],
     [
       'a kind that is not there', { stored: without('CustomResourceDefinition /secretcopies.isthmus.dev') },
-      'error Definitions CustomResourceDefinition secretcopies.isthmus.dev', /isthmus install/,
+      'error CRDs CustomResourceDefinition secretcopies.isthmus.dev', /isthmus install/,
     ],
     [
       'a kind of another version',
       { stored: changed('CustomResourceDefinition /secretcopies.isthmus.dev', { spec: { versions: [] } }) },
-      'warning Definitions CustomResourceDefinition secretcopies.isthmus.dev', /isthmus install/,
+      'warning CRDs CustomResourceDefinition secretcopies.isthmus.dev', /isthmus install/,
     ],
     [
       'a role that is not there', { stored: without('ClusterRole /isthmus-source') },
@@ -242,7 +242,7 @@ describe('doctor', () => {
     [
       'pods of two members with the same addresses',
       { members: [member('a', { clusterCIDR: ['10.1.0.0/16'] }), member('b', { clusterCIDR: ['10.1.128.0/17'] })] },
-      'error Ranges a and b', /global ranges/,
+      'error CIDRs a and b', /global ranges/,
     ],
     [
       'Services that overlap with pods',
@@ -251,7 +251,7 @@ describe('doctor', () => {
           'b', { clusterCIDR: ['10.0.0.0/8'], globalCIDR: ['242.0.0.0/16'] },
         )],
       },
-      'error Ranges a and b', /other ranges/,
+      'error CIDRs a and b', /other ranges/,
     ],
     [
       'a virtual node without a target', { virtualNodes: [nodeNamed(node), nodeNamed('admiralty-gone')] },
@@ -356,7 +356,7 @@ describe('doctor', () => {
   it('shows what is well by one line for each check, and all of it when asked', () => {
     const findings = diagnose({ ...well, joining: ['us'] });
     const [brief, wide] = [findingLines(findings, false), findingLines(findings, true)];
-    assert.match(brief, /^✓ Versions\n✓ Admiralty\n✓ Definitions\n/);
+    assert.match(brief, /^✓ Versions\n✓ Admiralty\n✓ CRDs\n/);
     assert.match(brief, /! Drift: target us: joining it was interrupted\n {4}Run "isthmus join"/);
     assert.match(wide, /✓ Components: scheduler: replica-1 is the leader/);
   });

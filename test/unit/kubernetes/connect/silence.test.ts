@@ -62,28 +62,28 @@ describe('how long a server has been silent', () => {
   it('is not known any more however long it says nothing after that', () => {
     assert.equal(
       silentMs(
-        9e9, [1_000, noteAnswer], [2_000, (activity) => activity.turnAway()],
+        9e9, [1_000, noteAnswer], [2_000, (activity) => activity.noteRefused()],
         [3_000, (activity) => activity.fail(new DeadlineError(1))],
       ),
       undefined,
     );
   });
   it('is since the answer that came after a refusal', () => assert.equal(
-    silentMs(9_000, [1_000, (activity) => activity.turnAway()], [4_000, noteAnswer]), 5_000,
+    silentMs(9_000, [1_000, (activity) => activity.noteRefused()], [4_000, noteAnswer]), 5_000,
   ));
 });
 
 describe('whether a server has turned something away', () => {
   const noteAnswer = (activity: ServerActivity) => activity.noteAnswer();
-  const turnAway = (activity: ServerActivity) => activity.turnAway();
+  const refuse = (activity: ServerActivity) => activity.noteRefused();
   const timeOut = (activity: ServerActivity) => activity.fail(new DeadlineError(1));
   const cases: Record<string, readonly [acts: readonly ((activity: ServerActivity) => void)[], holds: boolean]> = {
     'is false of one that was not asked yet': [[], false],
     'is false of one that is silent': [[noteAnswer, timeOut], false],
-    'is true of one that has done so, whatever came before': [[noteAnswer, turnAway], true],
-    'is true of one that has never answered': [[turnAway], true],
-    'stays true while it is silent after that': [[turnAway, timeOut], true],
-    'is false again with its next answer': [[turnAway, noteAnswer], false],
+    'is true of one that has done so, whatever came before': [[noteAnswer, refuse], true],
+    'is true of one that has never answered': [[refuse], true],
+    'stays true while it is silent after that': [[refuse, timeOut], true],
+    'is false again with its next answer': [[refuse, noteAnswer], false],
   };
   for (const [what, [acts, holds]] of Object.entries(cases)) {
     it(what, (t) => {
@@ -93,7 +93,7 @@ describe('whether a server has turned something away', () => {
         act(activity);
         clock.mock.restore();
       }
-      assert.equal(activity.isTurnedAway, holds);
+      assert.equal(activity.isRefusing, holds);
     });
   }
 });

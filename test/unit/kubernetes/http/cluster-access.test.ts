@@ -260,14 +260,14 @@ describe('ClusterAccess: the session for watches', () => {
     assert.equal(connections, 2);
   });
 
-  for (const [who, end, turnedAway] of [
+  for (const [who, end, refused] of [
     ['the other side', () => undefined, 1],
     ['us', (session: WatchSession) => session.destroy(new Error('a ping was not answered')), 0],
   ] as const) {
-    it(`says ${turnedAway === 1 ? 'so' : 'nothing'} when ${who} ended it`, async () => {
+    it(`says ${refused === 1 ? 'so' : 'nothing'} when ${who} ended it`, async () => {
       let heard = 0;
       const listener = {
-        roundTrip: () => undefined, answered: () => undefined, turnedAway: () => (heard += 1),
+        roundTrip: () => undefined, answered: () => undefined, refused: () => (heard += 1),
       };
       access = new ClusterAccess(
         { server: url, certificateAuthority: ca, insecure: false, credentials: { kind: 'none' } }, {},
@@ -275,14 +275,14 @@ describe('ClusterAccess: the session for watches', () => {
       );
       const opened = await access.session();
       assert.ok(opened.kind === 'h2');
-      if (turnedAway === 1) server.once('stream', ({ session }) => session?.destroy());
+      if (refused === 1) server.once('stream', ({ session }) => session?.destroy());
       const stream = opened.session.request({ ':path': '/' });
       stream.on('error', () => undefined);
       const closed = new Promise<void>((resolve) => stream.once('close', () => resolve()));
       end(opened.session);
       await closed;
       await access.destroy();
-      assert.equal(heard, turnedAway);
+      assert.equal(heard, refused);
     });
   }
 

@@ -27,7 +27,7 @@ function aWorld(t: TestContext, refs: readonly TargetRef[]) {
       return of(ref).ready ? { kind: 'ready' } : { kind: 'unavailable', reason: 'Unreachable', message: 'it is away' };
     },
     get serverHealth() {
-      return { isTurnedAway: of(ref).gone === true };
+      return { isRefusing: of(ref).gone === true };
     },
   })) as unknown as readonly TargetCluster[];
   const seen = {

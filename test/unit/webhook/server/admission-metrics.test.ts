@@ -50,10 +50,11 @@ describe('what got no review', () => {
   it('is counted by its cause, and by nothing that clients choose', async () => {
     const metrics = new AdmissionMetrics();
     const causes = ['overload', 'no-review', 'no-path', 'connection'] as const;
-    for (const cause of causes) metrics.turnedAway(cause);
-    metrics.turnedAway('no-path');
-    assert.deepEqual(await linesOf(metrics, 'isthmus_webhook_turned_away_total'),
-      causes.map((cause) => `isthmus_webhook_turned_away_total{cause="${cause}"} ${cause === 'no-path' ? 2 : 1}`));
+    for (const cause of causes) metrics.requestRejected(cause);
+    metrics.requestRejected('no-path');
+    assert.deepEqual(await linesOf(metrics, 'isthmus_webhook_requests_rejected_total'),
+      causes.map((cause) =>
+        `isthmus_webhook_requests_rejected_total{cause="${cause}"} ${cause === 'no-path' ? 2 : 1}`));
   });
 });
 

@@ -45,7 +45,8 @@ function frontOf(t: TestContext, answer: (path: string) => Promise<PublicAnswer>
 const answering = async (path: string): Promise<PublicAnswer> =>
   ({ status: 200, type: 'text/plain', text: `é ${path}` });
 const causesOf = async ({ metrics }: Front): Promise<number> => {
-  const [, count = '0'] = /turned_away_total\{cause="no-path"\} (\d+)/.exec(await metrics.registry.metrics()) ?? [];
+  const text = await metrics.registry.metrics();
+  const [, count = '0'] = /requests_rejected_total\{cause="no-path"\} (\d+)/.exec(text) ?? [];
   return Number(count);
 };
 
