@@ -147,6 +147,11 @@ async function get(
   return { status: response.statusCode, body: Buffer.concat(chunks).toString() };
 }
 
+/** It may have closed before anybody waits for it. */
+async function untilClosed(socket: Duplex): Promise<void> {
+  if (!socket.closed) await once(socket, 'close');
+}
+
 const LOG = '/containerLogs/a/web/main';
 const EXEC = '/exec/a/web/main?command=sh&output=1';
 const SPDY = {
@@ -184,7 +189,7 @@ describe('a log', () => {
     };
     const { status, body } = await get(LOG);
     assert.deepEqual([status, /^x{65536,}$/.test(body)], [500, true]);
-    await once(asked.at(-1)!.socket, 'close');
+    await untilClosed(asked.at(-1)!.socket);
   });
 
   it('that is followed shows each line at once, and its head before the first', async () => {
@@ -200,8 +205,7 @@ describe('a log', () => {
       assert.equal(String((await once(response, 'data'))[0]), line);
     }
     sent.destroy();
-    const { socket } = asked.at(-1)!;
-    if (!socket.closed) await once(socket, 'close'); // nobody follows on in the target
+    await untilClosed(asked.at(-1)!.socket); // nobody follows on in the target
   });
 
   it('that breaks off in the target breaks off, and does not end as if it were whole', async () => {
