@@ -227,6 +227,7 @@ function unlessUnreachable(error: unknown): readonly string[] {
 async function untilLeft(leave: readonly string[], targetFile: string): Promise<string> {
   const alone = await isthmus(...leave);
   const helped = await isthmus(...leave, '--target-kubeconfig', targetFile);
-  assert.equal(helped.code, 0, helped.stderr);
+  // the killed command, or the source by itself, may have left nothing to do
+  assert.ok(helped.code === 0 || helped.stderr.includes('There is no ClusterTarget'), helped.stderr);
   return alone.code === 0 ? 'source' : 'administrator';
 }

@@ -23,12 +23,14 @@ export function readResourceMetrics(page: string, resolutionSeconds: number): re
     const [, name = '', container, namespace, pod, value, at] = LINE.exec(line) ?? assert
       .fail(`no line of metrics: ${line}`);
     const key = `${namespace}/${pod}/${container}`;
-    figures.set(key, (figures.get(key) ?? new Map()).set(name, { value: Number(value), at: Number(at) / 1_000 }));
+    figures.set(key, (figures.get(key) ?? new Map()).set(name, { value: Number(value), at: Number(at) }));
   }
   return [...figures].map(([container, known]) => {
     const cpu = known.get('container_cpu_usage_seconds_total') ?? assert.fail('no CPU time');
     const memory = known.get('container_memory_working_set_bytes') ?? assert.fail('no memory');
-    const span = cpu.at - (known.get('container_start_time_seconds') ?? assert.fail('no start')).value;
+    const start = (known.get('container_start_time_seconds') ?? assert.fail('no start')).value;
+    // the start is a float of nanoseconds there (`decode.go`)
+    const span = Number(BigInt(cpu.at) * 1_000_000n - BigInt(Math.trunc(start * 1e9))) / 1e9;
     assert.ok(span >= LEAST_SECONDS && span < resolutionSeconds, `${span} s since the start`);
     return { container, nanoCores: Math.trunc(Math.trunc(cpu.value * 1e9) / span), memoryBytes: memory.value };
   });

@@ -42,6 +42,11 @@ export interface NodeUsage extends Usage {
  * installation.
  */
 const WINDOW_SECONDS = 11;
+/**
+ * CPU time is published a ten-millionth lower: metrics-server reads the start as a float of nanoseconds, and kubectl
+ * rounds what it makes of it up to a milli-CPU.
+ */
+const ROUNDED_DOWN = 1 - 1e-7;
 /** metrics-server treats 0 as missing, and then leaves out the pod. */
 const LEAST = 1;
 
@@ -108,7 +113,7 @@ export function toResourceMetrics(pods: readonly PodUsage[], node: NodeUsage | u
   const families: readonly Family[] = [
     {
       name: 'container_cpu_usage_seconds_total', type: 'counter', help: 'CPU time of the container, in s',
-      lines: ofContainers(({ cpu }, at) => `${seconds((cpu * WINDOW_SECONDS) / 1e9)} ${at}`),
+      lines: ofContainers(({ cpu }, at) => `${seconds((ROUNDED_DOWN * cpu * WINDOW_SECONDS) / 1e9)} ${at}`),
     },
     {
       name: 'container_memory_working_set_bytes', type: 'gauge', help: 'Working set of the container, in bytes',

@@ -58,7 +58,7 @@ describe('toResourceMetrics', () => {
     const page = toResourceMetrics([used('250m', '20Mi')], nodeUsageAt([used('250m', '20Mi')], undefined, NOW), false);
     for (const line of [
       '# TYPE container_cpu_usage_seconds_total counter',
-      `container_cpu_usage_seconds_total{container="main",namespace="a",pod="web"} 2.750000000 ${NOW}`,
+      `container_cpu_usage_seconds_total{container="main",namespace="a",pod="web"} 2.749999725 ${NOW}`,
       `container_memory_working_set_bytes{container="main",namespace="a",pod="web"} 20971520 ${NOW}`,
       `container_start_time_seconds{container="main",namespace="a",pod="web"} ${(NOW - 11_000) / 1_000}.000000000`,
       `node_cpu_usage_seconds_total 2.750000000 ${NOW}`,
@@ -71,6 +71,16 @@ describe('toResourceMetrics', () => {
     toResourceMetrics([], undefined, true), /^resource_scrape_error 1$/m,
   ));
 
+  it('leads a metrics server to no milli-CPU more, which kubectl rounds up to', () => {
+    const time = fc.date({ min: new Date('2020-01-01'), max: new Date('2100-01-01'), noInvalidDate: true });
+    fc.assert(fc.property(fc.integer({ min: 1, max: 64_000 }), time, (milli, date) => {
+      const usage = toPodUsage({ ...metrics(['main', `${milli}m`, '1Mi']), timestamp: date.toISOString() }, PROXY);
+      assert.ok(usage);
+      const [shown] = readResourceMetrics(toResourceMetrics([usage], undefined, false), 15);
+      assert.equal(Math.ceil((shown?.nanoCores ?? 0) / 1e6), milli);
+    }));
+  });
+
   it('leads a metrics server to the very figures, whatever it was told before', () => {
     const cpu = fc.nat({ max: 4_000_000_000_000 }).map((nanos) => `${nanos}n`);
     fc.assert(fc.property(cpu, fc.integer({ min: 1, max: 2 ** 45 }),
@@ -79,7 +89,7 @@ describe('toResourceMetrics', () => {
       assert.ok(usage);
       const [told] = readResourceMetrics(toResourceMetrics([usage], undefined, false), 15);
       const { cpu: nanos, memory } = usage.containers[0]!;
-      assert.ok(told !== undefined && Math.abs(told.nanoCores - nanos) <= 1, `${told?.nanoCores} instead of ${nanos}`);
+      assert.ok(told !== undefined && Math.abs(told.nanoCores - nanos) <= 1 + nanos / 5e6, `${told?.nanoCores} instead of ${nanos}`);
       assert.equal(told.memoryBytes, memory);
     }));
   });
