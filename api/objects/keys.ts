@@ -104,10 +104,8 @@ export const SENT_CHANGES_ANNOTATION = `${ADMIRALTY_PREFIX}carried-changes`;
 /** Annotation on a bound proxy pod, set and read by the feedback controller: keys of the annotations copied from the
  * delegate, as JSON. */
 export const DELEGATE_ANNOTATIONS_ANNOTATION = `${ADMIRALTY_PREFIX}delegate-annotations`;
-/**
- * Annotation on a bound proxy pod, set by the Binding, read by users and the feedback controller: name of the delegate
- * pod.
- */
+/** Annotation on a bound proxy pod, set by the Binding, read by users and the feedback controller: name of the delegate
+ * pod. */
 export const DELEGATE_NAME_ANNOTATION = `${ADMIRALTY_PREFIX}delegate-name`;
 /**
  * Annotation on PodChaperons and their delegates, set by the scheduler, read by the source: key of the target that they
@@ -150,6 +148,8 @@ export const EXPIRES_AFTER_ANNOTATION = `${ISTHMUS_PREFIX}expires-after-seconds`
 /** Annotation on a kubeconfig Secret, set by peering, read by its controller: `namespace/name` of the ServiceAccount in
  * the target whose token it holds. */
 export const TOKEN_ACCOUNT_ANNOTATION = `${ISTHMUS_PREFIX}service-account`;
+/** Annotation on a kubeconfig Secret, set and read by `isthmus unpeer`: its target may have removed this source. */
+export const LEAVING_ANNOTATION = `${ISTHMUS_PREFIX}leaving`;
 /** Annotation on objects that peering creates in a source, set by `isthmus peer` and `isthmus join`, read by `isthmus
  * unpeer`: key of their target. */
 export const PEERED_TARGET_ANNOTATION = `${ISTHMUS_PREFIX}peered-target`;

@@ -10,6 +10,9 @@ import { targetKey, type TargetRef } from '../../model/naming/target-ref.ts';
 import { AppError } from '../../process/errors.ts';
 import { batchesOf, objectName, typeOf } from './apply-objects.ts';
 
+/** Field manager of what peering applies in a source. */
+export const PEER_FIELD_MANAGER = 'isthmus-peer';
+
 /** Whether a command may change or delete a stored object. */
 export type OwnedBy = (object: KubernetesObject) => boolean;
 

@@ -28,8 +28,7 @@ import { gatewayRoute, podPlaneCluster, withGatewayRoute, type GatewayFlags } fr
 import { ensureInstallNamespace } from '../install/install-namespace.ts';
 import { deleteJoinKey, storedJoinKey } from './join-key.ts';
 import { requireLabel } from '../output/object-names.ts';
-import { isOfTarget, requireOwn } from '../clusters/own-objects.ts';
-import { PEER_FIELD_MANAGER } from './peer-clusters.ts';
+import { isOfTarget, PEER_FIELD_MANAGER, requireOwn } from '../clusters/own-objects.ts';
 import { outcome } from './peer.ts';
 import { untilTargetReady } from '../clusters/target-readiness.ts';
 

@@ -21,11 +21,9 @@ import { AppError } from '../../process/errors.ts';
 import { failureText } from '../output/error-text.ts';
 import { applyObjects, objectName, type Progress } from '../clusters/apply-objects.ts';
 import { ensureInstallNamespace } from '../install/install-namespace.ts';
-import { isOfIsthmus, isOfTarget, requireOwn } from '../clusters/own-objects.ts';
+import { isOfIsthmus, isOfTarget, PEER_FIELD_MANAGER, requireOwn } from '../clusters/own-objects.ts';
 import { lookForPlaneMember } from '../clusters/plane-member.ts';
 
-/** Field manager of what `isthmus peer` applies. */
-export const PEER_FIELD_MANAGER = 'isthmus-peer';
 /** What API servers ask for at least, in s (`authentication.k8s.io/v1` TokenRequest). */
 export const MIN_TOKEN_SECONDS = 600;
 

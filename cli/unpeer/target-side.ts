@@ -1,13 +1,13 @@
 // The target's side of a target that is left: the (Cluster)Source that represents this source, and what remains there
 // when nobody can remove it. The source's own identity removes it, or an administrator's kubeconfig of the target.
 import type { Secret } from '../../api/objects/core.ts';
-import { PARENT_CLUSTER_LABEL, TOKEN_ACCOUNT_ANNOTATION } from '../../api/objects/keys.ts';
-import { CLUSTER_SOURCES, CONFIG_MAPS, POD_CHAPERONS, SOURCES } from '../../api/resource-types.ts';
+import { LEAVING_ANNOTATION, PARENT_CLUSTER_LABEL, TOKEN_ACCOUNT_ANNOTATION, TRUE } from '../../api/objects/keys.ts';
+import { CLUSTER_SOURCES, CONFIG_MAPS, POD_CHAPERONS, SECRETS, SOURCES } from '../../api/resource-types.ts';
 import { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { userAgent } from '../../kubernetes/client/open-cluster.ts';
 import type { GatewayRoute } from '../../kubernetes/connect/gateway-dialer.ts';
 import { readKubeconfig } from '../../kubernetes/credentials/kubeconfig.ts';
-import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
+import { isForbidden, isNotFound, isUnauthorized, unless } from '../../kubernetes/flow/api-error.ts';
 import { Transport } from '../../kubernetes/http/transport.ts';
 import { PART_OF } from '../../model/access/rbac-objects.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
@@ -17,7 +17,9 @@ import { readClusterId } from '../../kubernetes/client/cluster-id.ts';
 import type { Progress } from '../clusters/apply-objects.ts';
 import { pollUntil } from '../clusters/poll-until.ts';
 import { targetText } from '../clusters/cluster-flags.ts';
-import { isOfIsthmus, removeOwn, type OwnedBy, type ObjectRef } from '../clusters/own-objects.ts';
+import {
+  isOfIsthmus, PEER_FIELD_MANAGER, removeOwn, type OwnedBy, type ObjectRef,
+} from '../clusters/own-objects.ts';
 import { podModeRemains, isPodModeTarget, leavePodModeTarget } from './pod-mode-target.ts';
 import { leftBehindRef, refName, type TargetRemnants } from './target-remnants.ts';
 
@@ -98,26 +100,46 @@ function peeringOf({ target, installNamespace, sourceId }: Leave & { readonly so
  */
 export async function removeIdentity(identity: Identity, progress: Progress): Promise<string | undefined> {
   const { targetAdministrator, secret, isForced, isThere } = identity;
+  if (isLeaving(identity) && !isThere) return undefined;
   const own = secret === undefined ? undefined : await clientOf(secret, identity.route);
-  const inTarget = targetAdministrator ?? own;
   try {
-    if (identity.isPodMode) return await removePodModeAccess(identity, progress);
-    if (inTarget !== undefined) {
-      await removeSource(identity, isForced ? inTarget.withoutRateLimit(FORCED_CALL_MS) : inTarget, progress);
-    } else if (isThere) throw new Error('there is no kubeconfig here that peering created');
-    return undefined; // or it was done before
+    return await removeThere(identity, targetAdministrator ?? own, progress);
   } catch (error) {
     progress.signal.throwIfAborted();
+    if (isLeaving(identity) && isRefused(error)) return undefined;
     if (isForced) return messageOf(error);
-    throw error instanceof AppError ? error : new AppError(
-      'NotFound',
-      `The target's side cannot be removed (${messageOf(error)}). Give --target-kubeconfig of an administrator ` +
-        'there, or --force to leave it and record what remains.',
-      { cause: error },
-    );
+    throw notRemoved(error);
   } finally {
     await own?.transport.close();
   }
+}
+
+async function removeThere(
+  identity: Identity, inTarget: ClusterClient | undefined, progress: Progress,
+): Promise<undefined> {
+  if (identity.isPodMode) return removePodModeAccess(identity, progress);
+  if (inTarget !== undefined) {
+    await removeSource(identity, identity.isForced ? inTarget.withoutRateLimit(FORCED_CALL_MS) : inTarget, progress);
+  } else if (identity.isThere) throw new Error('there is no kubeconfig here that peering created');
+  return undefined; // or it was done before
+}
+
+function notRemoved(error: unknown): AppError {
+  return error instanceof AppError ? error : new AppError(
+    'NotFound',
+    `The target's side cannot be removed (${messageOf(error)}). Give --target-kubeconfig of an administrator ` +
+      'there, or --force to leave it and record what remains.',
+    { cause: error },
+  );
+}
+
+/** An earlier command has asked the target to remove this source. */
+function isLeaving({ targetAdministrator, secret }: Identity): boolean {
+  return targetAdministrator === undefined && secret?.metadata.annotations?.[LEAVING_ANNOTATION] === TRUE;
+}
+
+function isRefused(error: unknown): boolean {
+  return isUnauthorized(error) || isForbidden(error);
 }
 
 /**
@@ -131,6 +153,7 @@ async function removeSource(identity: Identity, inTarget: ClusterClient, progres
   const ref = sourceRef(identity);
   const what = `${ref.type.kind} ${target.kind === 'Target' ? `${target.namespace}/` : ''}${name}`;
   if (targetAdministrator === undefined) {
+    await markAsLeaving(identity, signal);
     await inTarget.delete(ref.type, ref.at, {}, signal).catch(unless(isNotFound));
   } else if ((await removeOwn(inTarget, ref, isSourceOf(identity), signal)) === 'foreign') {
     throw new AppError(
@@ -140,6 +163,14 @@ async function removeSource(identity: Identity, inTarget: ClusterClient, progres
     );
   }
   tell(`target: removed ${what} with its permissions`);
+}
+
+/** Applied as peering does: peering again removes it. */
+async function markAsLeaving({ client, secret }: Identity, signal: AbortSignal): Promise<void> {
+  if (secret === undefined) return;
+  const { metadata: { namespace, name, labels, annotations }, type, data } = secret;
+  const metadata = { namespace, name, labels, annotations: { ...annotations, [LEAVING_ANNOTATION]: TRUE } };
+  await client.apply(SECRETS, { metadata, type, data } as Secret, PEER_FIELD_MANAGER, signal);
 }
 
 function isSourceOf({ sourceId }: Identity): OwnedBy {

@@ -674,6 +674,16 @@ describe('leaving a target', () => {
     await becomesAsBefore();
   });
 
+  it('that was broken off once the target had removed its source goes on', async () => {
+    await peer();
+    await assert.rejects(leaveTarget(leave(), { ...quiet, tell: (line) => {
+      if (/removed ClusterSource/.test(line)) throw new AppError('Timeout', 'broken off');
+    } }), /broken off/);
+    await untilGone(CLUSTER_SOURCES, { name: `left-${sourceId.slice(0, 8)}` });
+    await leaveTarget(leave(), quiet);
+    await becomesAsBefore();
+  });
+
   it('may not remove another source', async () => {
     await target.client.create(CLUSTER_SOURCES, clusterSource('of-another', { clusterID: 'another' }));
     await peer();
