@@ -3,7 +3,7 @@
 import type { Pod } from '../../api/objects/core.ts';
 import { NODES, PODS } from '../../api/resource-types.ts';
 import { within } from '../../kubernetes/flow/abort.ts';
-import { isConflict, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
+import { isConflict, isInEndingNamespace, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { virtualNodeName } from '../../model/naming/names.ts';
 import { controllerOf, isTerminal, isTerminating, objectKey } from '../../model/pod/pod.ts';
@@ -103,16 +103,19 @@ function podsOf(client: ClusterClient, target: TargetRef, signal: AbortSignal): 
   return client.list(PODS, { fieldSelector: `spec.nodeName=${virtualNodeName(target)}` }, signal);
 }
 
-/** Evicts a pod; retries while a budget blocks it. A pod that was recreated under its name counts as evicted. */
+/**
+ * Evicts a pod; retries while a budget blocks it, and where its namespace ends, which deletes it (kubectl drain). A pod
+ * that was recreated under its name counts as evicted.
+ */
 export async function evict(client: ClusterClient, pod: Pod, { tell, signal }: Progress): Promise<void> {
   const { namespace = '', name = '', uid = '' } = pod.metadata;
   const attempt = async (): Promise<true | undefined> => {
     try {
       return (await evictPod(client, { namespace, name, uid }, signal)) || undefined;
     } catch (error) {
-      if (isConflict(error)) {
+      if (isConflict(error) || isInEndingNamespace(error)) {
         const live = await client.get(PODS, { namespace, name }, signal).catch(unless(isNotFound));
-        return live?.metadata.uid === uid ? undefined : true;
+        return live?.metadata.uid === uid && !isTerminating(live) ? undefined : true;
       }
       unless(isNotFound)(error);
       return true;

@@ -66,6 +66,11 @@ export function isForbidden(thrown: unknown): boolean {
   return thrown instanceof ApiError && thrown.status === 403;
 }
 
+/** Whether nothing can be created in a namespace that is being deleted, evictions among it (NamespaceLifecycle). */
+export function isInEndingNamespace(thrown: unknown): boolean {
+  return isForbidden(thrown) && (thrown as ApiError).message.endsWith('because it is being terminated');
+}
+
 /** Whether the call was turned away for now; so is an eviction that a PodDisruptionBudget forbids. */
 export function isThrottled(thrown: unknown): boolean {
   return thrown instanceof ApiError && thrown.status === 429;

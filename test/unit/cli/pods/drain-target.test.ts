@@ -63,6 +63,17 @@ describe('a pod that is evicted', () => {
   it('may be gone already', async (t) =>
     assert.deepEqual((await evicted(t, new MemoryCluster())).told, ['evicted team-a/web-0']));
 
+  it('of a namespace that is being deleted goes with it, and is waited for until it does', async (t) => {
+    const cluster = new MemoryCluster([PODS, pod(MANAGED)]);
+    const message = 'unable to create new content in namespace team-a because it is being terminated';
+    cluster.before = ({ method }) => (method === 'POST' ? new ApiError(403, 'Forbidden', message) : undefined);
+    const { waits } = await evicted(t, cluster, () => {
+      const metadata = { ...pod(MANAGED).metadata, deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['a/b'] };
+      cluster.put(PODS, { ...pod(MANAGED), metadata });
+    });
+    assert.deepEqual(waits, [5_000]);
+  });
+
   it('is an error where evictions are forbidden', async (t) => {
     const cluster = new MemoryCluster([PODS, pod(MANAGED)]);
     cluster.before = ({ method }) => (method === 'POST' ? new ApiError(403, 'Forbidden', 'no') : undefined);
