@@ -8,7 +8,7 @@ import type { Pod, StringMap } from '../../api/objects/core.ts';
 import {
   MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES, PODS, type MutatingWebhookConfiguration,
 } from '../../api/resource-types.ts';
-import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
+import { isForbidden, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import { WEBHOOK_CONFIGURATION_NAME, WEBHOOK_NAME } from '../../manifests/objects/webhook-configuration.ts';
 import {
   addressOf, admiraltyWebhookOf, receivesPods, NEVER_SELECTED, type AdmiraltyWebhook,
@@ -86,23 +86,35 @@ export async function restoreAdmiraltyWebhook(migration: Migration): Promise<voi
   await eachOfTheirs(migration, (webhook) => webhook, true, true);
 }
 
-/** A dry run of an elected pod: undefined when it became a proxy pod, or when no namespace opted in. */
+/** An elected pod that Pod Security `restricted` admits, and quotas that ask for requests and limits. */
+const PROBE = { spec: {
+  securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+  containers: [{
+    name: 'pause', image: 'registry.k8s.io/pause:3.10',
+    securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
+    resources: { requests: { cpu: '1m', memory: '1Mi' }, limits: { cpu: '1m', memory: '1Mi' } },
+  }],
+} };
+
+/**
+ * A dry run of an elected pod: undefined when it became a proxy pod, or when no namespace that opted in takes one: what
+ * a namespace rejects by itself, such as by its quota, is rejected after the webhook was called.
+ */
 async function probe({ client, signal }: Migration): Promise<string | undefined> {
-  const [namespace] =
-    await client.list(NAMESPACES, { labelSelector: `${NAMESPACE_OPT_IN_LABEL}=${NAMESPACE_OPT_IN_VALUE}` }, signal);
-  if (namespace?.metadata.name === undefined) return undefined;
-  const pod: Pod = {
-    metadata:
-      { namespace: namespace.metadata.name, generateName: 'isthmus-migrate-', annotations: { [ELECT_ANNOTATION]: '' } },
-    spec: { containers: [{ name: 'pause', image: 'registry.k8s.io/pause:3.10' }] },
-  };
-  try {
-    const { spec } = await client.dryRunCreate<Pod>(PODS, pod, signal);
-    return spec.schedulerName === PROXY_SCHEDULER ? undefined : 'it was not asked';
-  } catch (error) {
-    signal.throwIfAborted();
-    return messageOf(error);
+  const labelSelector = `${NAMESPACE_OPT_IN_LABEL}=${NAMESPACE_OPT_IN_VALUE}`;
+  for (const { metadata: { name = '' } } of await client.list(NAMESPACES, { labelSelector }, signal)) {
+    const annotations = { [ELECT_ANNOTATION]: '' };
+    const pod: Pod = { metadata: { namespace: name, generateName: 'isthmus-migrate-', annotations }, ...PROBE };
+    try {
+      const { spec } = await client.dryRunCreate<Pod>(PODS, pod, signal);
+      return spec.schedulerName === PROXY_SCHEDULER ? undefined : 'it was not asked';
+    } catch (error) {
+      signal.throwIfAborted();
+      const words = messageOf(error);
+      if (!isForbidden(error) || words.includes('admission webhook')) return words;
+    }
   }
+  return undefined;
 }
 
 async function ourConfiguration({ client, signal }: Migration): Promise<MutatingWebhookConfiguration> {

@@ -134,6 +134,28 @@ describe('a webhook that is switched to Isthmus', () => {
     assert.equal(receivesPods(webhookOf(cluster)), false);
   });
 
+  it('is tried in the next namespace where the first admits no pod, as by its quota', async (t) => {
+    const { cluster, migration } = world(t);
+    cluster.put(NAMESPACES, { metadata: { name: 'another', labels: { 'multicluster-scheduler': 'enabled' } } });
+    const { before } = cluster;
+    const tried: string[] = [];
+    cluster.before = (call) => {
+      if (call.query?.['dryRun'] !== undefined) tried.push(call.path);
+      return call.path.includes('/shop/')
+        ? new ApiError(403, 'Forbidden', 'pods "isthmus-migrate-" is forbidden: failed quota: q') : before(call);
+    };
+    await switchWebhook(migration);
+    assert.deepEqual(tried, ['shop', 'another'].map((name) => `/api/v1/namespaces/${name}/pods`));
+    assert.equal(receivesPods(webhookOf(cluster)), false);
+  });
+
+  it('that denies what is tried is not switched to', async (t) => {
+    const { cluster, migration } = world(t);
+    cluster.before = ({ query }) => (query?.['dryRun'] === undefined
+      ? undefined : new ApiError(403, 'Forbidden', `admission webhook "${WEBHOOK_NAME}" denied the request: no`));
+    await assert.rejects(switchWebhook(migration), { code: 'Timeout', message: /our webhook answers/ });
+  });
+
   it('is not switched twice', async (t) => {
     const { cluster, migration, state } = world(t);
     await switchWebhook(migration);
