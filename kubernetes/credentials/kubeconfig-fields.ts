@@ -27,10 +27,14 @@ export async function dataOrFile(entry: Entry, field: string, readText: ReadText
   });
 }
 
-/** The text of a field; undefined where it is missing, empty or something else. */
+/**
+ * The text of a field; undefined where it is missing or empty.
+ * @throws AppError `KubeconfigInvalid` where it is something else, as client-go does: a token of digits without quotes.
+ */
 export function text(entry: Entry, field: string): string | undefined {
-  const value = entry[field];
-  return typeof value === 'string' && value !== '' ? value : undefined;
+  const value = entry[field] ?? '';
+  if (typeof value !== 'string') throw invalid(`its ${field} is no text; put it in quotes`);
+  return value === '' ? undefined : value;
 }
 
 /** What is said of a kubeconfig that nobody could use, whoever wrote it. */
