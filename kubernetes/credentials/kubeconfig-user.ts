@@ -1,12 +1,13 @@
 // How the user of a kubeconfig authenticates: which of its fields counts, and what whoever wrote it may name there.
 import { stringify } from 'yaml';
+import { isRecord } from '../../model/objects/json-values.ts';
 import { environment } from '../../process/config.ts';
 import { askAuthProvider, type AuthProviderCredentials } from './auth-provider.ts';
 import { readExec } from './exec-credential.ts';
 import { ExecPlugin, type ExecPlace } from './exec-plugin.ts';
 import { dataOrFile, invalid, text, type Entry, type ReadText } from './kubeconfig-fields.ts';
 import { allowedExec, allowedTokenFolders, type LocalAccess } from './local-access.ts';
-import type { ResolvedCredentials } from './resolved-credentials.ts';
+import type { Headers, ResolvedCredentials } from './resolved-credentials.ts';
 import { readTokenFile, type TokenFile } from './token-file.ts';
 
 /** A client certificate and its key in PEM. */
@@ -16,14 +17,15 @@ export interface ClientCertificate {
 }
 
 /** How a client authenticates. Files are re-read at each use, so that rotated ones are picked up. */
-export type Credentials =
+export type Credentials = { readonly impersonation?: Headers } & (
   | { readonly kind: 'none' }
   | ClientCertificate & { readonly kind: 'certificate' }
   | { readonly kind: 'token'; readonly token: string; readonly client?: ClientCertificate }
   | { readonly kind: 'basic'; readonly username: string; readonly password: string }
   | TokenFile & { readonly kind: 'token-file'; readonly client?: ClientCertificate }
   | { readonly kind: 'exec'; readonly plugin: ExecPlugin }
-  | AuthProviderCredentials;
+  | AuthProviderCredentials
+);
 
 /**
  * Who wrote a kubeconfig. An `administrator` may use all of its features on the machine that he is at. A `tenant` may
@@ -38,6 +40,11 @@ export type KubeconfigAuthor = 'administrator' | 'tenant' | 'cluster-target' | '
  * @throws AppError `CredentialsUnavailable` for a plugin or a file that has none.
  */
 export async function resolveCredentials(credentials: Credentials): Promise<ResolvedCredentials> {
+  const { impersonation } = credentials;
+  return { ...(await resolved(credentials)), ...(impersonation && { impersonation }) };
+}
+
+async function resolved(credentials: Credentials): Promise<ResolvedCredentials> {
   switch (credentials.kind) {
     case 'none':
       return {};
@@ -75,6 +82,11 @@ export interface CredentialInput {
  * @throws AppError `KubeconfigInvalid`, `KubeconfigRefused`; `CredentialsUnavailable` for what works elsewhere.
  */
 export async function readCredentials(user: Entry, input: CredentialInput): Promise<Credentials> {
+  const impersonation = input.author === 'administrator' ? impersonationOf(user) : undefined;
+  return { ...(await ownCredentials(user, input)), ...(impersonation && { impersonation }) };
+}
+
+async function ownCredentials(user: Entry, input: CredentialInput): Promise<Credentials> {
   const plugin = fromPlugin(user, input);
   if (plugin !== undefined) return plugin;
   const client = await clientCertificate(user, input.readText);
@@ -126,4 +138,31 @@ function fromPassword(user: Entry): Credentials {
 /** A person's own plugin runs as kubectl runs it. */
 function ownPlace(): ExecPlace {
   return { env: environment().inherited, atTerminal: true, isInteractive: process.stdin.isTTY };
+}
+
+/**
+ * The headers for the fields `as`, `as-uid`, `as-groups` and `as-user-extra` (client-go
+ * `transport.NewImpersonatingRoundTripper`); undefined without them.
+ * @throws AppError `KubeconfigInvalid` for fields of another shape, and for the others without `as`.
+ */
+function impersonationOf(user: Entry): Headers | undefined {
+  const [name, uid] = [text(user, 'as'), text(user, 'as-uid')];
+  const groups = textsOf(user, 'as-groups');
+  const extra = isRecord(user['as-user-extra']) ? user['as-user-extra'] : {};
+  const headers = {
+    ...(uid !== undefined && { 'impersonate-uid': uid }),
+    ...(groups.length > 0 && { 'impersonate-group': [...groups] }),
+    ...Object.fromEntries(Object.keys(extra).map(
+      (key) => [`impersonate-extra-${encodeURIComponent(key.toLowerCase())}`, [...textsOf(extra, key)]],
+    )),
+  };
+  if (name !== undefined) return { 'impersonate-user': name, ...headers };
+  if (Object.keys(headers).length > 0) throw invalid('its user has as-uid, as-groups or as-user-extra without as');
+  return undefined;
+}
+
+function textsOf(entry: Entry, field: string): readonly string[] {
+  const values = entry[field] ?? [];
+  if (Array.isArray(values) && values.every((value) => typeof value === 'string')) return values;
+  throw invalid(`its ${field} must be a list of texts`);
 }

@@ -5,6 +5,9 @@ export function isBearerToken(text: string): boolean {
   return /^[\x21-\x7e]+$/.test(text);
 }
 
+/** Names and values of HTTP headers. */
+export type Headers = Readonly<Record<string, string | string[]>>;
+
 /** A bearer token or a client certificate, current at the time of the call. */
 export interface ResolvedCredentials {
   readonly token?: string;
@@ -12,4 +15,6 @@ export interface ResolvedCredentials {
   readonly basic?: string;
   readonly certificate?: string;
   readonly key?: string;
+  /** Headers that say whom to act as. */
+  readonly impersonation?: Headers;
 }

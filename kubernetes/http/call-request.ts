@@ -1,4 +1,5 @@
 // How a call looks on the wire: as a request of the pool, and as the headers of an HTTP/2 stream.
+import type { Headers } from '../credentials/resolved-credentials.ts';
 import { withQuery } from './api-answer.ts';
 import type { Call, CallRequest } from './pending-call.ts';
 
@@ -9,8 +10,8 @@ export interface RequestBase {
   /** Base path of the API, without a trailing slash. */
   readonly basePath: string;
   readonly userAgent: string;
-  /** Value of the authorization header, if there is one. */
-  readonly authorization: string | undefined;
+  /** Headers that say who calls, and whom it acts as. */
+  readonly identity: Headers;
 }
 
 /** The request of a call. */
@@ -27,18 +28,18 @@ export function toRequest(base: RequestBase, call: Call): CallRequest {
 }
 
 /** The headers of the same request as an HTTP/2 stream. */
-export function toStreamHeaders({ method, path, headers }: CallRequest): Readonly<Record<string, string>> {
+export function toStreamHeaders({ method, path, headers }: CallRequest): Headers {
   return { ':method': method, ':path': path, ...headers };
 }
 
 /** Headers of a request; `contentType` is that of its body, if it has one. */
 function headersOf(
-  { userAgent, authorization }: RequestBase, accept = 'application/json', contentType?: string,
-): Record<string, string> {
+  { userAgent, identity }: RequestBase, accept = 'application/json', contentType?: string,
+): Record<string, string | string[]> {
   return {
     accept,
     'user-agent': userAgent,
-    ...(authorization !== undefined && { authorization }),
+    ...identity,
     ...(contentType !== undefined && { 'content-type': contentType }),
   };
 }

@@ -9,7 +9,7 @@ import { guardedLookup, refuseLiteral, type MayDial } from '../connect/guarded-d
 import { poolConnector } from '../connect/pool-connector.ts';
 import type { CallPath } from './pending-call.ts';
 import type { ClusterConnection } from '../credentials/kubeconfig.ts';
-import type { ResolvedCredentials } from '../credentials/resolved-credentials.ts';
+import type { Headers, ResolvedCredentials } from '../credentials/resolved-credentials.ts';
 import { dialThroughProxy } from '../connect/proxy-dialer.ts';
 import {
   parsedOnce, plainSocket, secureSocket, type TlsCertificates, type TlsOptions,
@@ -74,8 +74,8 @@ export class CredentialsChangedError extends Error {
 export class ClusterAccess {
   /** Sends calls: over the session while they are few, else over connections of their own. */
   readonly path: CallPath & Pick<Dispatcher, 'close' | 'destroy'>;
-  /** Value of the authorization header, if there is one. */
-  readonly authorization: string | undefined;
+  /** Headers that say who calls, and whom it acts as. */
+  readonly identity: Headers;
   /** Base path of the API, without a trailing slash. */
   readonly basePath: string;
   /**
@@ -109,7 +109,7 @@ export class ClusterAccess {
     this.#tls = tlsOptions(connection, this.#certificates);
     this.host = connection.server.host;
     this.basePath = connection.server.pathname.replace(/\/$/, '');
-    this.authorization = authorizationOf(credentials);
+    this.identity = identityOf(credentials);
     this.#connect = poolConnector(
       { gateway: connection.gateway, mayDial: mayDialOf(connection) }, this.#tls, timings.connectTimeoutMs,
     );
@@ -284,7 +284,8 @@ function tlsOptions(connection: ClusterConnection, certificates: TlsCertificates
   });
 }
 
-function authorizationOf({ token, basic }: ResolvedCredentials): string | undefined {
-  if (token !== undefined) return `Bearer ${token}`;
-  return basic === undefined ? undefined : `Basic ${Buffer.from(basic, 'utf8').toString('base64')}`;
+function identityOf({ token, basic, impersonation }: ResolvedCredentials): Headers {
+  if (token !== undefined) return { authorization: `Bearer ${token}`, ...impersonation };
+  if (basic === undefined) return { ...impersonation };
+  return { authorization: `Basic ${Buffer.from(basic, 'utf8').toString('base64')}`, ...impersonation };
 }

@@ -68,7 +68,7 @@ export interface CallRequest {
   readonly method: Call['method'];
   readonly reset: boolean;
   readonly path: string;
-  readonly headers: Record<string, string>;
+  readonly headers: Record<string, string | string[]>;
   readonly body?: string;
 }
 

@@ -268,8 +268,8 @@ export class Transport {
     return this.limits?.maxAnswerBytes ?? MAX_ANSWER_BYTES;
   }
 
-  #base({ basePath, authorization }: ClusterAccess): RequestBase {
-    return { origin: this.#connection.server.origin, basePath, userAgent: this.userAgent, authorization };
+  #base({ basePath, identity }: ClusterAccess): RequestBase {
+    return { origin: this.#connection.server.origin, basePath, userAgent: this.userAgent, identity };
   }
 
   #toApiError(answer: Answer, path = ''): ApiError {

@@ -7,6 +7,7 @@ import {
 import type { TLSSocket } from 'node:tls';
 import { secureSocket, type TlsOptions } from '../connect/secure-socket.ts';
 import { isSilence, SilenceError } from '../connect/silence.ts';
+import type { Headers } from '../credentials/resolved-credentials.ts';
 import { untilCommonTick } from '../flow/common-tick.ts';
 
 /** Timings of a session in ms. */
@@ -125,7 +126,7 @@ export class WatchSession {
   }
 
   /** Opens a stream in a reserved place; its response follows. */
-  request(headers: Readonly<Record<string, string>>, body?: string): ClientHttp2Stream {
+  request(headers: Headers, body?: string): ClientHttp2Stream {
     try {
       if (this.#isEnding) throw new Error('the session has ended');
       const stream = this.#session.request({ ...headers }, { endStream: body === undefined });

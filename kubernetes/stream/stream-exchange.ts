@@ -57,7 +57,7 @@ async function exchangeOnce(transport: Transport, asked: StreamRequest, signal: 
   socket.on('error', () => undefined); // 'close' follows
   const headers = {
     'user-agent': transport.userAgent,
-    ...(access.authorization !== undefined && { authorization: access.authorization }),
+    ...access.identity,
     host: access.host,
     ...asked.headers,
   };

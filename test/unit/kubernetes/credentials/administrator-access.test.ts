@@ -6,7 +6,8 @@ import { connect, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { readKubeconfig, type ClusterConnection } from '../../../../kubernetes/credentials/kubeconfig.ts';
 import { Transport } from '../../../../kubernetes/http/transport.ts';
-import { ScriptedApiServer } from '../../../support/scripted-api-server.ts';
+import { openExchange } from '../../../../kubernetes/stream/stream-exchange.ts';
+import { ScriptedApiServer, type Exchange } from '../../../support/scripted-api-server.ts';
 
 let server: ScriptedApiServer;
 let proxy: Server;
@@ -52,6 +53,42 @@ describe("an administrator's kubeconfig", () => {
     proxy.close();
     proxy.closeAllConnections();
     await server.stop();
+  });
+
+  it('that impersonates does so in calls, watches and streams of pods', async () => {
+    const user = {
+      token: 't', as: 'jane', 'as-uid': 'u', 'as-groups': ['dev', 'ops'],
+      'as-user-extra': { 'example.com/Team': ['a'] },
+    };
+    const transport = open(await connectionOf({}, user));
+    const expected = ['Bearer t', 'jane', 'u', 'dev, ops', 'a'];
+    const seen = ({ headers }: Exchange) => [
+      headers.authorization, headers['impersonate-user'], headers['impersonate-uid'], headers['impersonate-group'],
+      headers['impersonate-extra-example.com%2fteam'],
+    ];
+    const answer = transport.call({ method: 'GET', path: '/api/v1/nodes' });
+    const request = await server.next();
+    assert.deepEqual(seen(request), expected);
+    request.answer(200, {});
+    await answer;
+    const stopped = new AbortController();
+    const watch = transport.stream({ method: 'GET', path: '/api/v1/nodes', query: { watch: 'true' } }, stopped.signal);
+    const opening = await server.next();
+    assert.deepEqual(seen(opening), expected);
+    opening.open();
+    (await watch).body.on('error', () => undefined);
+    const logs = openExchange(transport, { method: 'GET', path: '/log', query: [] }, stopped.signal);
+    const asked = await server.next();
+    assert.deepEqual(seen(asked), expected);
+    asked.answer(200, {});
+    await logs;
+    stopped.abort();
+  });
+
+  it('must name whom it impersonates, and groups in a list', async () => {
+    for (const user of [{ 'as-groups': ['dev'] }, { as: 'jane', 'as-groups': 'dev' }]) {
+      await assert.rejects(connectionOf({}, user), { code: 'KubeconfigInvalid' });
+    }
   });
 
   it('with username and password sends them with calls and watches', async () => {

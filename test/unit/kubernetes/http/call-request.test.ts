@@ -6,7 +6,7 @@ import { toRequest, toStreamHeaders, type RequestBase } from '../../../../kubern
 import type { Call } from '../../../../kubernetes/http/pending-call.ts';
 
 const BASE: RequestBase = { origin: 'https://api:6443', basePath: '/k8s', userAgent: 'isthmus/1',
-  authorization: 'Bearer t' };
+  identity: { authorization: 'Bearer t' } };
 const GET: Call = { method: 'GET', path: '/api/v1/pods' };
 
 describe('the request of a call', () => {
@@ -41,7 +41,7 @@ describe('the request of a call', () => {
     assert.equal(toRequest(BASE, { ...GET, accept: 'text/plain' }).headers['accept'], 'text/plain');
   });
   it('has no authorization without credentials, rather than an empty one', () =>
-    assert.equal(Object.hasOwn(toRequest({ ...BASE, authorization: undefined }, GET).headers, 'authorization'), false));
+    assert.equal(Object.hasOwn(toRequest({ ...BASE, identity: {} }, GET).headers, 'authorization'), false));
 });
 
 describe('the same request as an HTTP/2 stream', () => {

@@ -55,7 +55,7 @@ function transport(answers: readonly (string | Error | undefined)[], more: objec
     userAgent: 'isthmus/1', server: 'https://api.example:6443', limits: undefined,
     credentials: { renew: async () => false },
     access: async () => ({
-      host: 'api.example:6443', basePath: '/k8s', authorization: `Bearer token-${connections.length + 1}`,
+      host: 'api.example:6443', basePath: '/k8s', identity: { authorization: `Bearer token-${connections.length + 1}` },
       dial: async () => {
         const answer = left.shift();
         if (answer instanceof Error) throw answer;
@@ -105,7 +105,7 @@ describe('what is sent', () => {
 
   it('has no credentials where there are none', async () => {
     const { connections, transport: through } = transport([OK], {
-      access: async () => ({ host: 'h', basePath: '', authorization: undefined, dial: async () => {
+      access: async () => ({ host: 'h', basePath: '', identity: {}, dial: async () => {
         connections.push(new Connection(OK));
         return connections[0];
       } }),
