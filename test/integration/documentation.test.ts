@@ -6,7 +6,7 @@ import { mkdtemp, rm, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { parse, parseAllDocuments, stringify } from 'yaml';
+import { parseAllDocuments, stringify } from 'yaml';
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { writeAdmiraltyChart } from '../support/admiralty-chart.ts';
@@ -69,12 +69,13 @@ const PARTS: Readonly<Record<string, (part: Fields) => object>> = {
 };
 
 /** Pages whose YAML is values of the chart. */
-const VALUES: ReadonlySet<string> = new Set(['docs/tracing.md']);
+const VALUES: ReadonlySet<string> = new Set(['docs/targets.md', 'docs/tracing.md']);
 
-const ofPages: readonly Documented[] = PAGES.flatMap(
-  (page) => blocksOf(textOf(page)).filter(({ language }) => /^ya?ml$/.test(language))
-    .map(({ text }) => ({ page, text })),
-);
+const blocks = PAGES.flatMap((page) => blocksOf(textOf(page)).map((block) => ({ page, ...block })));
+const ofPages: readonly Documented[] = blocks.filter(({ language }) => /^ya?ml$/.test(language));
+/** What command lines hand to kubectl. */
+const typedIn: readonly Documented[] = blocks.flatMap(({ page, text: lines }) =>
+  [...lines.matchAll(/apply -f - <<(\w+)\n([^]*?)^\1$/gm)].map(([, , text = '']) => ({ page, text })));
 const ofFiles: readonly Documented[] = readdirSync(join(ROOT, 'docs/examples')).filter((name) => name.endsWith('.yaml'))
   .map(
   (name) => ({ page: `docs/examples/${name}`, text: textOf(`docs/examples/${name}`) }),
@@ -101,7 +102,7 @@ function completed({ page, text }: Documented): readonly KubernetesObject[] {
 
 describe('the YAML of the documentation', () => {
   const DRY_RUN = 'kubectl apply --server-side --dry-run=server --validate=strict -f -';
-  const documented = [...ofPages, ...ofFiles].filter(({ page }) => !VALUES.has(page)).flatMap(completed);
+  const documented = [...ofPages.filter(({ page }) => !VALUES.has(page)), ...ofFiles, ...typedIn].flatMap(completed);
   const objects = [...documented, ...converted];
 
   before(async () => {
@@ -125,15 +126,15 @@ describe('the YAML of the documentation', () => {
   });
 
   it('of values is taken by the chart, and what it renders with them by an API server', async () => {
-    const values = ofPages.filter(({ page }) => VALUES.has(page)).flatMap(
-      ({ text }) => Object.entries(parse(text) as Fields)
-        .flatMap(([name, value]) => ['--set-json', `${name}=${JSON.stringify(value)}`]),
-    );
-    assert.ok(values.length >= VALUES.size * 2);
-    const { code, stdout, stderr } =
-      await tools.helm(['template', 'isthmus', CHART, '--namespace', 'isthmus-system', ...values]);
-    assert.equal(code, 0, stderr);
-    await succeeds(0, DRY_RUN, stdout);
+    const values = ofPages.filter(({ page }) => VALUES.has(page));
+    assert.deepEqual(new Set(values.map(({ page }) => page)), VALUES);
+    for (const { text } of values) {
+      const { code, stdout, stderr } = await tools.helm(
+        ['template', 'isthmus', CHART, '--namespace', 'isthmus-system', '--values', '-'], { input: text },
+      );
+      assert.equal(code, 0, stderr);
+      await succeeds(0, DRY_RUN, stdout);
+    }
   });
 
   it('would be refused with a field that there is not, or without one that must be there', async () => {

@@ -5,7 +5,7 @@ import { readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { Command } from 'commander';
-import { parse, parseAllDocuments } from 'yaml';
+import { isMap, parse, parseAllDocuments } from 'yaml';
 import { customResourceDefinitions } from '../../../manifests/objects/crds.ts';
 import { blocksOf, PAGES as pages, ROOT, textOf, withoutBlocks } from '../../support/documented-blocks.ts';
 import { problemsOf } from '../../support/crd-check.ts';
@@ -122,6 +122,12 @@ function kubectlLines(text: string): readonly string[] {
   return [...lines, ...spans].map((line) => line.trim()).filter((line) => /^kubectl\s+[a-z-]/.test(line));
 }
 
+/** Whether a block is a mapping; command lines are read as a text, or not at all. */
+function isYaml(code: string): boolean {
+  const [document] = parseAllDocuments(code);
+  return document !== undefined && document.errors.length === 0 && isMap(document.contents);
+}
+
 describe('every page of the documentation', () => {
   for (const page of pages) {
     const text = textOf(page);
@@ -145,6 +151,11 @@ describe('every page of the documentation', () => {
       assert.deepEqual(
         [...valuesOf(page, text).filter((path) => !isValue(path)), ...kubectlLines(text).flatMap(unknownInKubectl)], [],
       );
+    });
+
+    it(`${page}: YAML is marked as such, as tests read only that`, () => {
+      const unmarked = blocksOf(text).filter(({ language }) => language === '').map(({ text: code }) => code);
+      assert.deepEqual(unmarked.filter(isYaml), []);
     });
 
     it(`${page}: YAML can be read, and objects of ours have the fields of their kinds`, () => {
