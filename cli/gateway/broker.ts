@@ -25,7 +25,8 @@ import { createTokenKey, MAX_BROKER_TOKEN_SECONDS, signBrokerToken } from '../..
 import { runService } from '../../process/lifecycle.ts';
 import { createLogger, type LogLevel } from '../../process/logger.ts';
 import { applyObjects } from '../clusters/apply-objects.ts';
-import { withCluster, withClusterOptions } from './gateway-membership.ts';
+import { withClusterFlags } from '../clusters/cluster-flags.ts';
+import { withCluster } from './gateway-membership.ts';
 import { withoutOwnNamespace } from '../install/install-namespace.ts';
 import { isOfIsthmus, requireOwn } from '../clusters/own-objects.ts';
 import { healthPortOption, logLevelOption, wholeNumber } from '../clusters/run-flags.ts';
@@ -48,7 +49,7 @@ export function brokerCommand(): Command {
 }
 
 function forBroker(command: Command): Command {
-  return withClusterOptions(command).setOptionValue('namespace', DEFAULT_BROKER_NAMESPACE);
+  return withClusterFlags(command).option('--namespace <name>', 'namespace of the broker', DEFAULT_BROKER_NAMESPACE);
 }
 
 // --- the broker's state

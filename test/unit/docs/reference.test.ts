@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import type { Command } from 'commander';
 import * as keys from '../../../api/objects/keys.ts';
 import { customResourceDefinitions, serviceDiscoveryCrds } from '../../../manifests/objects/crds.ts';
 import { environment } from '../../../process/config.ts';
@@ -43,6 +44,15 @@ describe('the reference', () => {
       for (const { why } of differs) assert.ok(page.includes(why));
     }
     assert.equal(new Set(POD_CASES.map(({ name }) => name)).size, POD_CASES.length);
+  });
+
+  it('gives every default that holds', async () => {
+    const all = (command: Command): readonly Command[] => [command, ...command.commands.flatMap(all)];
+    const other = all(await wholeProgram()).flatMap((command) => command.options
+      .filter((option) => !option.negate
+        && command.getOptionValue(option.attributeName()) !== option.defaultValue)
+      .map(({ long }) => `${command.parent?.name()} ${command.name()} ${long}`));
+    assert.deepEqual(other, []);
   });
 
   it('gives every default as it is typed', () => assert.doesNotMatch(PAGES['docs/commands.md'], /default `[[{]"/));
