@@ -25,8 +25,8 @@ export const USE_SPEC_CONSTRAINTS_ANNOTATION = `${ADMIRALTY_PREFIX}use-constrain
 /** Annotation on a source pod, set by the user, validated by the webhook, read by the scheduler: labels whose
  * `key=value` matches this RE2 expression keep their keys in the target. */
 export const NO_PREFIX_LABEL_REGEXP_ANNOTATION = `${ADMIRALTY_PREFIX}no-prefix-label-regexp`;
-/** Annotation on a proxy pod, set by the webhook, read by the scheduler: the user's pod as JSON (which is YAML 1.2) or
- * compressed. */
+/** Annotation on a proxy pod, set by Admiralty's webhook, and by ours with `--write-source-manifest`, read by the
+ * scheduler on Admiralty's: the user's pod as JSON (which is YAML 1.2) or compressed. */
 export const SOURCE_MANIFEST_ANNOTATION = `${ADMIRALTY_PREFIX}sourcepod-manifest`;
 /** Label on proxy pods, set by the webhook: selects the pods that an uninstall must release. Value {@link TRUE}. */
 export const HAS_FINALIZER_LABEL = `${ADMIRALTY_PREFIX}has-finalizer`;

@@ -1,5 +1,5 @@
 // The copy of the source manifest that Admiralty stores on proxy pods, for tools that read it. Isthmus writes it only
-// where the installation asks for it, and never reads it.
+// where the installation asks for it, and reads only those of Admiralty's own proxy pods.
 import type { Pod, StringMap } from '../../api/objects/core.ts';
 import { SOURCE_MANIFEST_ANNOTATION } from '../../api/objects/keys.ts';
 import { saveManifest } from '../../model/proxy/source-manifest.ts';
