@@ -5,9 +5,10 @@ import type { StringMap } from '../../api/objects/core.ts';
 import {
   ALL_SOURCES, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, SOURCES_LABEL,
 } from '../../api/objects/keys.ts';
-import { CLUSTER_SOURCES, NAMESPACES } from '../../api/resource-types.ts';
+import { CLUSTER_SOURCES, NAMESPACES, SOURCES } from '../../api/resource-types.ts';
 import { isForbidden, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { isAllowedIn } from '../../model/access/source-grants.ts';
 import { isSystemNamespace } from '../../model/access/system-namespaces.ts';
 import { AppError } from '../../process/errors.ts';
 import { withCluster, withClusterFlags, withInstallNamespace, type ClusterFlags } from '../clusters/cluster-flags.ts';
@@ -51,7 +52,11 @@ async function setSources(kind: string, name: string, flags: AllowFlags, sources
     if (patched === undefined) {
       throw new AppError('NotFound', `This cluster has no namespace ${name}: create it first.`);
     }
-    console.log(outcome(name, before?.metadata.labels ?? {}, sources));
+    const labels = patched.metadata.labels ?? {};
+    const { installNamespace } = flags;
+    const exempt = (await exemptSources(client, { name, labels, installNamespace }, signal))
+      .filter((source) => !sources.includes(source));
+    console.log(outcome(name, before?.metadata.labels ?? {}, sources, exempt));
   });
 }
 
@@ -60,11 +65,39 @@ function isUnreadable(error: unknown): boolean {
   return isNotFound(error) || isForbidden(error);
 }
 
-function outcome(name: string, before: StringMap, sources: readonly string[]): string {
-  if (sources.length === 0) return `No source may run new pods in namespace ${name}.`;
+interface LabelledNamespace {
+  readonly name: string;
+  readonly labels: StringMap;
+  readonly installNamespace: string;
+}
+
+/** Sources that may run pods there whatever its label says; none that cannot be read. */
+async function exemptSources(
+  client: ClusterClient, { name: namespace, labels, installNamespace }: LabelledNamespace, signal: AbortSignal,
+): Promise<readonly string[]> {
+  const ofCluster = await client.list(CLUSTER_SOURCES, {}, signal).catch(unless(isUnreadable)) ?? [];
+  const here = await client.list(SOURCES, { namespace }, signal).catch(unless(isUnreadable)) ?? [];
+  const unlabelled = { ...labels, [SOURCES_LABEL]: 'none' };
+  return [
+    ...ofCluster.filter(({ metadata, spec }) => isAllowedIn(
+      { name: namespace, labels: unlabelled }, { name: metadata.name ?? '', grants: spec, installNamespace },
+    )).map(({ metadata }) => metadata.name ?? ''),
+    ...here.map(({ metadata }) => `${namespace}/${metadata.name ?? ''}`),
+  ];
+}
+
+function outcome(
+  name: string, before: StringMap, sources: readonly string[], exempt: readonly string[],
+): string {
+  const others = exempt.join(', ');
+  if (sources.length === 0) return exempt.length === 0
+    ? `No source may run new pods in namespace ${name}.`
+    : `Only ${others} may run new pods in namespace ${name}, whatever its labels: to end that, change or delete the ` +
+      'ClusterSource or Source ("isthmus get sources").';
   if (sources.includes(ALL_SOURCES)) return `Pods of all sources may run in namespace ${name}.`;
-  const now = `Pods of ${sources.join(', ')} may run in namespace ${name}.`;
-  const excluded = allowedBy(before).filter((source) => !sources.includes(source));
+  const now = `Pods of ${sources.join(', ')} may run in namespace ${name}` +
+    (exempt.length === 0 ? '.' : `, and those of ${others}, whatever its labels.`);
+  const excluded = allowedBy(before).filter((source) => !sources.includes(source) && !exempt.includes(source));
   if (excluded.length === 0) return now;
   if (excluded.includes(ALL_SOURCES)) return `${now} Until now all sources could: the others run no new ones there.`;
   return `${now} New ones of ${excluded.join(', ')} may not any more; to allow all of them: isthmus allow namespace ` +

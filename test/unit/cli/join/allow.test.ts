@@ -5,20 +5,42 @@ import { AnsweringApiServer } from '../../../support/answering-api-server.ts';
 import { isthmusHere } from '../../../support/command-in-process.ts';
 import { status } from '../../../support/scripted-api-server.ts';
 
-const SOURCES = ['a', 'b', 'c'].map((name) => ({ metadata: { name } }));
+const SOURCES = ['a', 'b', 'c'].map((name) => ({ metadata: { name }, spec: { namespaces: 'OptedIn' } }));
 
 /** What `isthmus allow namespace shop` prints, with these labels on the namespace before. */
 async function allowed(labels: StringMap, ...words: readonly string[]): Promise<string> {
   return allowedOn(await AnsweringApiServer.start(
-    { namespaces: [{ metadata: { name: 'shop', labels } }], clustersources: SOURCES },
+    { namespaces: [{ metadata: { name: 'shop', labels } }], clustersources: SOURCES, sources: [] },
     () => [200, { metadata: { name: 'shop' } }],
+  ), ['allow', ...words]);
+}
+
+/** Sources that take more namespaces than those whose label names them. */
+const EXEMPT = {
+  clustersources: [
+    ...SOURCES,
+    { metadata: { name: 'every' }, spec: {} },
+    { metadata: { name: 'east' }, spec: { namespaceSelector: { matchLabels: { region: 'east' } } } },
+    { metadata: { name: 'west' }, spec: { namespaceSelector: { matchLabels: { region: 'west' } } } },
+  ],
+  sources: [{ metadata: { namespace: 'shop', name: 'team' }, spec: {} }],
+};
+
+/** What a command prints where there are such sources. */
+async function exempting(...words: readonly string[]): Promise<string> {
+  const labels = { region: 'east', 'isthmus.dev/sources': 'a_every' };
+  return allowedOn(await AnsweringApiServer.start(
+    { namespaces: [{ metadata: { name: 'shop', labels } }], ...EXEMPT },
+    () => [200, { metadata: { name: 'shop', labels } }],
   ), words);
 }
 
-async function allowedOn(server: AnsweringApiServer, words: readonly string[]): Promise<string> {
+async function allowedOn(
+  server: AnsweringApiServer, [command = '', ...words]: readonly string[],
+): Promise<string> {
   try {
     const { stdout, stderr } =
-      await isthmusHere('allow', 'namespace', 'shop', ...words, '--kubeconfig', await server.kubeconfig());
+      await isthmusHere(command, 'namespace', 'shop', ...words, '--kubeconfig', await server.kubeconfig());
     assert.equal(stderr, '');
     return stdout;
   } finally {
@@ -58,10 +80,30 @@ describe('isthmus allow namespace', () => {
         ? [403, status(403, 'Forbidden', 'it cannot get namespaces')]
         : [200, { metadata: { name: 'shop' } }];
     });
-    assert.equal(await allowedOn(server, ['--source', 'b']), 'Pods of b may run in namespace shop.\n');
+    assert.equal(await allowedOn(server, ['allow', '--source', 'b']), 'Pods of b may run in namespace shop.\n');
   });
+
+  it('names those that may whatever the label, of which none is excluded', async () => assert.equal(
+    await exempting('allow', '--source', 'b'),
+    'Pods of b may run in namespace shop, and those of every, east, shop/team, whatever its labels. New ones of a ' +
+      'may not any more; to allow all of them: isthmus allow namespace shop --source a b\n',
+  ));
 
   it('excludes nobody where all are allowed', async () => assert.equal(
     await allowed({ 'isthmus.dev/sources': 'a' }), 'Pods of all sources may run in namespace shop.\n',
+  ));
+});
+
+describe('isthmus disallow namespace', () => {
+  it('names the sources that may run pods there whatever its labels', async () => assert.equal(
+    await exempting('disallow'),
+    'Only every, east, shop/team may run new pods in namespace shop, whatever its labels: to end that, change or ' +
+      'delete the ClusterSource or Source ("isthmus get sources").\n',
+  ));
+
+  it('says that none may where there is no such source', async () => assert.equal(
+    await allowedOn(await AnsweringApiServer.start(
+      { clustersources: SOURCES, sources: [] }, () => [200, { metadata: { name: 'shop' } }],
+    ), ['disallow']), 'No source may run new pods in namespace shop.\n',
   ));
 });
