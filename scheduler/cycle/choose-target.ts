@@ -121,7 +121,7 @@ export class TargetChooser {
       case 'failed':
         return { kind: 'later' }; // the deletion of the last candidate enqueues the pod again
       case 'too-few':
-        return { kind: 'none', rejected: [tooFewMembers(proxy, groupState.exist)], dependsOnPods: false };
+        return { kind: 'none', rejected: [tooFewMembers(proxy, groupState)], dependsOnPods: false };
       case 'incomplete':
         return this.#chooseForGroup(proxy, memory, groupState);
       case 'complete':
@@ -138,7 +138,7 @@ export class TargetChooser {
     const { unplaced, needed } = incomplete;
     const tried = this.#tried.get(groupKeyOf(proxy));
     const inputs = this.#inputsOf(unplaced);
-    if (tried !== undefined && this.#isUnchanged(tried, inputs)) {
+    if (tried !== undefined && tried.fit < needed && this.#isUnchanged(tried, inputs)) {
       return {
         kind: 'none', dependsOnPods: true, rejected: [groupDoesNotFit(proxy, tried.fit, needed)],
         ...retryAt(tried.retryAt),

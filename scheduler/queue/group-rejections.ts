@@ -3,10 +3,11 @@ import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import type { RejectedTarget } from '../decision/schedule-pod.ts';
 
 /** The group has fewer pods than must be placed together. */
-export function tooFewMembers({ group }: Pick<ProxyPod, 'group'>, exist: number): RejectedTarget {
-  const { name = '', minCount = 0 } = group ?? {};
+export function tooFewMembers(
+  { group }: Pick<ProxyPod, 'group'>, { exist, minCount }: { readonly exist: number; readonly minCount: number },
+): RejectedTarget {
   return {
-    target: `group ${name}`, reason: 'GroupIncomplete',
+    target: `group ${group?.name ?? ''}`, reason: 'GroupIncomplete',
     message:
       `${exist} of at least ${minCount} pods exist and have no scheduling gate; create the others, or open their gates`,
   };

@@ -1,6 +1,7 @@
 // Pod groups: the pods of one group are placed all or none, as with the Coscheduling plugin's PodGroup; the minimum
-// count is on the pods. Until the minimum has nodes in targets no member is bound; when one member fits nowhere all
-// candidates are deleted. After the first bind the group is committed, and later members are placed individually.
+// count is on the pods, and the largest one counts. Until the minimum has nodes in targets no member is bound; when one
+// member fits nowhere all candidates are deleted. After the first bind the group is committed, and later members are
+// placed individually.
 import type { PodGroup } from '../../model/pod/pod-group.ts';
 import { inSchedulingOrder, type WaitingPod } from './waiting-pods.ts';
 
@@ -16,7 +17,7 @@ export interface GroupMember extends WaitingPod {
 /** State of a group for its members. */
 export type GroupState =
   /** Fewer members exist than must be placed together. */
-  | { readonly kind: 'too-few'; readonly exist: number }
+  | { readonly kind: 'too-few'; readonly exist: number; readonly minCount: number }
   /** Of `unplaced`, in scheduling order, at least `needed` must fit at once. */
   | { readonly kind: 'incomplete'; readonly unplaced: readonly GroupMember[]; readonly needed: number }
   /** One member fits nowhere: all candidates are deleted, and nothing is tried until they are gone. */
@@ -38,14 +39,15 @@ export class PodGroups {
   readonly #byUid = new Map<string, GroupMember>();
 
   /**
-   * Updates a member. Returns the keys of the other members when its state has changed, also of the group that it has
-   * left: labels of pods may be changed.
+   * Updates a member. Returns the keys of the other members when its state or count has changed, also of the group that
+   * it has left: labels and annotations of pods may be changed.
    */
   put(
     { uid, key, namespace, priority, createdAt, group: { name, minCount } }: GroupMember, state: MemberState,
   ): readonly string[] {
     const member: GroupMember = { uid, key, namespace, priority, createdAt, group: { name, minCount } };
     const former = this.#byUid.get(uid);
+    const isOfSameCount = former?.group.minCount === minCount;
     const left = former !== undefined && groupKey(former) !== groupKey(member) ? this.remove(uid) : [];
     const group = this.#groupOf(member);
     const before = group.states.get(uid);
@@ -53,7 +55,7 @@ export class PodGroups {
     group.states.set(uid, state);
     this.#byUid.set(uid, member);
     if (state === 'bound') group.committed = true;
-    return before === state ? left : [...left, ...others(group, uid)];
+    return before === state && isOfSameCount ? left : [...left, ...others(group, uid)];
   }
 
   /** A member's candidate is gone. Returns the keys of the other members when that changes the state. */
@@ -88,14 +90,14 @@ export class PodGroups {
     const member = this.#byUid.get(uid);
     if (member === undefined) return undefined;
     const group = this.#groupOf(member);
-    const { minCount } = member.group;
+    const minCount = Math.max(...[...group.members.values()].map((each) => each.group.minCount));
     const placed = count(group, ['placed', 'bound']);
     if (group.committed) return { kind: 'complete' };
     const asked = count(group, ['asked']);
     if (group.failed && asked + placed > 0) return { kind: 'failed' };
     group.failed = false;
     if (placed >= minCount) return { kind: 'complete' };
-    if (group.members.size < minCount) return { kind: 'too-few', exist: group.members.size };
+    if (group.members.size < minCount) return { kind: 'too-few', exist: group.members.size, minCount };
     const unplaced =
       inSchedulingOrder([...group.members.values()].filter(({ uid: of }) => group.states.get(of) === 'unplaced'));
     return { kind: 'incomplete', unplaced, needed: Math.max(0, minCount - placed - asked) };

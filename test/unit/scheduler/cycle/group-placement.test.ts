@@ -102,6 +102,21 @@ describe('a group', () => {
     await world.settled();
     assert.deepEqual([homesOf(world, 'three').length, homesOf(world, 'four').length], [1, 1], homes().join());
   });
+  it('whose minimum is lowered while it waits is placed, although nothing else has changed', async (t) => {
+    const { world, homes, say, binds } = await aGroup(t, { a: '2', b: '1' });
+    await world.put(member('one', 1));
+    assert.deepEqual(homes(), [undefined, undefined], 'the largest count of its pods is the minimum');
+    await world.put(member('two', 1));
+    assert.deepEqual(homes().filter((home) => home !== undefined), ['a']);
+    await say('one', SCHEDULED);
+    assert.equal(binds().length, 1);
+  });
+  it('whose minimum is lowered while its candidates wait binds those that have nodes', async (t) => {
+    const { world, say, binds } = await aGroup(t);
+    await say('one', SCHEDULED);
+    for (const uid of ['one', 'two']) await world.put(member(uid, 1));
+    assert.equal(binds().length, 1);
+  });
   it('does not count a pod whose scheduling gate is shut, and holds no capacity for it', async (t) => {
     const world = await aSchedulingWorld(t, ['a']);
     await world.put(gated(member('one')));

@@ -117,7 +117,8 @@ describe('a group, whatever happens to its members', () => {
 
 describe('what is said of a group', () => {
   const pod = { group: { name: 'train', minCount: 8 } };
-  it('that has too few members is how many there are and must be', () => assert.deepEqual(tooFewMembers(pod, 3), {
+  const few = { exist: 3, minCount: 8 };
+  it('that has too few members is how many there are and must be', () => assert.deepEqual(tooFewMembers(pod, few), {
     target: 'group train', reason: 'GroupIncomplete',
     message: '3 of at least 8 pods exist and have no scheduling gate; create the others, or open their gates',
   }));

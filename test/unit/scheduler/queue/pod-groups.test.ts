@@ -109,6 +109,14 @@ describe('who is told of a change', () => {
     assert.deepEqual(groups.put(member('a'), 'asked'), []);
   });
 
+  it('the others, when its count has changed: the largest is the minimum', () => {
+    const groups = groupsOf({ a: 'placed', b: 'placed' });
+    assert.deepEqual(groups.put(member('a', 2), 'placed'), ['team/b']);
+    assert.equal(told(groups.stateOf('uid-a')), 'too-few');
+    assert.deepEqual(groups.put(member('b', 2), 'placed'), ['team/a']);
+    assert.equal(told(groups.stateOf('uid-a')), 'complete');
+  });
+
   it('the others, when one comes or goes', () => {
     const groups = groupsOf({ a: 'unplaced' });
     assert.deepEqual(groups.put(member('b'), 'unplaced'), ['team/a']);
