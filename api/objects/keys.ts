@@ -95,8 +95,8 @@ export const IS_ALLOWED_ANNOTATION = `${ADMIRALTY_PREFIX}is-allowed`;
  * `kind/name`.
  */
 export const TARGET_ANNOTATION = `${ADMIRALTY_PREFIX}target`;
-/** Annotation on a bound proxy pod, set by the Binding, read by the feedback controller: digest of the mutable parts of
- * its spec, to detect later changes. */
+/** Annotation on PodChaperons and delegates, set by the scheduler, and on a bound proxy pod, set by the Binding, read
+ * by the feedback controller: digest of the mutable parts of the spec that the delegate was made of. */
 export const SPEC_AT_BIND_ANNOTATION = `${ADMIRALTY_PREFIX}spec-at-bind`;
 /** Annotation on PodChaperons, set by the feedback controller, and on delegate pods, set by their creator: the user's
  * changes of the running pod, as JSON. */

@@ -6,7 +6,8 @@ import type { Container, Pod, PodSpec, StringMap } from '../../api/objects/core.
 import {
   CHAPERON_FINALIZER, HAS_FINALIZER_LABEL, TARGET_KEY_ANNOTATION,
   NO_PREFIX_LABEL_REGEXP_ANNOTATION, ADMIRALTY_PREFIX, PARENT_CLUSTER_LABEL, PARENT_NAMESPACE_ANNOTATION,
-  PARENT_NAME_ANNOTATION, PARENT_UID_LABEL, SOURCE_WATCHES_PODS_ANNOTATION, TRUE, USE_SPEC_CONSTRAINTS_ANNOTATION,
+  PARENT_NAME_ANNOTATION, PARENT_UID_LABEL, SOURCE_WATCHES_PODS_ANNOTATION, SPEC_AT_BIND_ANNOTATION, TRUE,
+  USE_SPEC_CONSTRAINTS_ANNOTATION,
 } from '../../api/objects/keys.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { compileLabelPattern } from '../objects/label-pattern.ts';
@@ -23,6 +24,8 @@ export interface ChaperonParent {
   readonly uid: string;
   /** Labels of the proxy pod itself: other controllers of the source may have added some. */
   readonly labels?: StringMap;
+  /** Digests of the spec of the proxy pod (`specDigests`). */
+  readonly specDigests?: string | undefined;
 }
 
 /** Labels of pods and chaperons that only Isthmus sets. */
@@ -66,6 +69,7 @@ export function toPodChaperon(sourcePod: Pod, parent: ChaperonParent): PodChaper
         [PARENT_NAME_ANNOTATION]: parent.name,
         [PARENT_NAMESPACE_ANNOTATION]: parent.namespace,
         [SOURCE_WATCHES_PODS_ANNOTATION]: TRUE,
+        ...(parent.specDigests !== undefined && { [SPEC_AT_BIND_ANNOTATION]: parent.specDigests }),
       },
       finalizers: [CHAPERON_FINALIZER],
     },

@@ -4,7 +4,7 @@ import type { DelegationMode } from '../../api/kinds/cluster-target.ts';
 import {
   SENT_CHANGES_ANNOTATION, EXPIRED_AT_ANNOTATION, GRACE_PERIOD_ANNOTATION, TARGET_KEY_ANNOTATION,
   PARENT_NAMESPACE_ANNOTATION, PARENT_NAME_ANNOTATION, PARENT_UID_LABEL, POD_MISSING_SINCE_ANNOTATION,
-  RUN_ONCE_FINALIZER,
+  RUN_ONCE_FINALIZER, SPEC_AT_BIND_ANNOTATION,
 } from '../../api/objects/keys.ts';
 import type { ObjectMeta, Pod, PodStatus, StringMap } from '../../api/objects/core.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
@@ -76,6 +76,8 @@ export interface Chaperon {
   readonly ended?: PodStatus;
   /** Requested grace period of its delegate in seconds, if not its own. */
   readonly graceSeconds?: number;
+  /** Digests of the spec of the proxy pod that it was made of. */
+  readonly specDigests?: string;
   /** The user's changes of the running pod that were sent here. */
   readonly sentChanges?: SentChanges;
   /**
@@ -172,7 +174,8 @@ function toRecord(
   { metadata, status = {} }: PodChaperon | Pod, { key, parent, shared }: Known,
   { mode, ...own }: Pick<Chaperon, 'mode'> & Partial<Chaperon>,
 ): Chaperon {
-  const sentChanges = readSentChanges(metadata.annotations?.[SENT_CHANGES_ANNOTATION]);
+  const { annotations = {} } = metadata;
+  const sentChanges = readSentChanges(annotations[SENT_CHANGES_ANNOTATION]);
   return {
     mode,
     key,
@@ -184,12 +187,22 @@ function toRecord(
     parentKey: parent.key,
     createdAt: Date.parse(metadata.creationTimestamp ?? ''),
     terminating: metadata.deletionTimestamp !== undefined,
-    podMissing: mode === 'PodChaperon' && metadata.annotations?.[POD_MISSING_SINCE_ANNOTATION] !== undefined,
+    podMissing: mode === 'PodChaperon' && annotations[POD_MISSING_SINCE_ANNOTATION] !== undefined,
     verdict: verdictOf(status),
     ...targetKeyOf(metadata, shared),
+    ...specDigestsOf(annotations, shared),
     ...(sentChanges !== undefined && { sentChanges }),
     ...own,
   };
+}
+
+/** Longer digests than those of any pod are none: they go into the Binding, and a target may have changed them. */
+const LONGEST_DIGESTS = 16_384;
+
+function specDigestsOf(annotations: StringMap, shared: SharedValues): Pick<Chaperon, 'specDigests'> {
+  const specDigests = annotations[SPEC_AT_BIND_ANNOTATION];
+  const isKnown = specDigests !== undefined && specDigests.length <= LONGEST_DIGESTS;
+  return isKnown ? { specDigests: shared.text(specDigests) } : {};
 }
 
 function targetKeyOf({ annotations }: ObjectMeta, shared: SharedValues): Pick<Chaperon, 'targetKey'> {

@@ -183,7 +183,6 @@ export class TargetChooser {
   hold(proxy: ProxyPod, { target, requirements, placement, afterScaleUp }: Chosen): void {
     const memory = this.#state.memoryOf(proxy.uid);
     memory.placement = placement;
-    memory.specDigests = proxy.specDigests;
     memory.scaleUpUntil = afterScaleUp ? performance.now() + SCALE_UP_TIMEOUT_MS : 0;
     this.#state.assume(target, proxy, requirements);
   }
@@ -258,8 +257,8 @@ export class TargetChooser {
   }
 
   #toChaperon(proxy: ProxyPod, sourcePod: Pod): PodChaperon {
-    const { namespace, name, uid, labels } = proxy;
-    return toPodChaperon(sourcePod, { clusterId: this.#options.sourceId, namespace, name, uid, labels });
+    const { namespace, name, uid, labels, specDigests } = proxy;
+    return toPodChaperon(sourcePod, { clusterId: this.#options.sourceId, namespace, name, uid, labels, specDigests });
   }
 
   /** The chaperon with the overrides of policies for this target, which the filters have found to apply. */

@@ -50,8 +50,6 @@ export interface PlacementState {
   readonly pendingCreate: boolean;
   /** Time until which the target's autoscaler may add a node, in ms; set when the target was chosen for that. */
   readonly scaleUpUntil?: number;
-  /** Digests of the spec that the candidate was made of; missing for a candidate of an earlier process. */
-  readonly specDigests?: string | undefined;
   /** State of the pod's group; missing when it is in none. */
   readonly group?: GroupState['kind'];
   /** Targets that may have a candidate from an earlier process, and that this process has not observed yet. */
@@ -187,9 +185,11 @@ function deleteCandidate({ target, chaperon }: Candidate, rejection: Rejection |
   return { kind: 'delete-candidate', target, uid: chaperon.uid, rejection, plan: planChaperonDeletion(chaperon) };
 }
 
-function planBinding({ proxy, specDigests = proxy.specDigests ?? '' }: PlacementState, candidate: Candidate): Plan {
+function planBinding({ proxy }: PlacementState, candidate: Candidate): Plan {
   const { namespace, name, uid } = proxy;
-  const { name: delegateName = '', failoverGraceSeconds } = candidate.chaperon ?? {};
+  // one of an older version does not say what it was made of
+  const { name: delegateName = '', specDigests = proxy.specDigests ?? '', failoverGraceSeconds } =
+    candidate.chaperon ?? {};
   const fence = failoverGraceSeconds === undefined ? {} : { [FENCE_ANNOTATION]: String(failoverGraceSeconds) };
   return [
     {

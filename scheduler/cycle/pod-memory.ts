@@ -26,8 +26,6 @@ export class PodMemory {
   reservation: { readonly key: string; readonly target: string; readonly chaperon: PodChaperon } | undefined;
   /** Why the last candidate went where it did; stored with the Binding. */
   placement: string | undefined;
-  /** Digests of the spec that the last candidate was made of (`ProxyPod.specDigests`); stored with the Binding. */
-  specDigests: string | undefined;
   /**
    * Time until which the target's autoscaler may add a node, in ms of a monotonic clock; 0 when the target had
    * capacity.

@@ -190,7 +190,6 @@ class Scheduling {
     return {
       proxy, candidates, pendingCreate: memory.pendingCreate !== undefined,
       unobserved: this.state.unobserved(proxy, memory), scaleUpUntil: memory.scaleUpUntil,
-      specDigests: memory.specDigests,
       ...(group !== undefined && { group }),
     };
   }

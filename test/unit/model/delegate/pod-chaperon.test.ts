@@ -8,6 +8,8 @@ import {
   PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL, SOURCE_WATCHES_PODS_ANNOTATION,
 } from '../../../../api/objects/keys.ts';
 import type { PodChaperon } from '../../../../api/kinds/pod-chaperon.ts';
+import { DELEGATIONS } from '../../../../model/delegate/delegation.ts';
+import { toChaperonRecord, toDelegatePodRecord } from '../../../../model/delegate/remembered-delegate.ts';
 import { delegateName } from '../../../../model/naming/names.ts';
 import { prefixLabels, toPodChaperon } from '../../../../model/delegate/pod-chaperon.ts';
 import { restoreSourcePod } from '../../../../model/proxy/admission-record.ts';
@@ -31,6 +33,17 @@ describe('toPodChaperon', () => {
   it("is named after its parent's UID, in its parent's namespace", () => {
     const { name, namespace } = chaperonOf(withMetadata({ name: 'elsewhere', namespace: 'elsewhere' })).metadata;
     assert.deepEqual([name, namespace], [delegateName('web-0', 'proxy-uid'), 'team-a']);
+  });
+
+  it('says which spec it was made of, for the bind, and its delegate as well', () => {
+    const chaperon = toPodChaperon(aPod(), { ...PARENT, specDigests: 'of the spec' });
+    assert.equal(chaperon.metadata.annotations?.[keys.SPEC_AT_BIND_ANNOTATION], 'of the spec');
+    assert.equal(toChaperonRecord(chaperon)?.specDigests, 'of the spec');
+    const delegate = DELEGATIONS.Pod.toObject(chaperon) as Pod;
+    assert.equal(toDelegatePodRecord(delegate)?.asChaperon?.specDigests, 'of the spec');
+    for (const other of [undefined, 'x'.repeat(20_000)]) {
+      assert.equal(toChaperonRecord(toPodChaperon(aPod(), { ...PARENT, specDigests: other }))?.specDigests, undefined);
+    }
   });
 
   it('says whose it is', () => {

@@ -281,8 +281,8 @@ describe('planPlacement', () => {
   });
 
   it('says there what the candidate was made of, so that a change since then is sent', () => {
-    const { proxy, ...rest } = state([aCandidate('a', { delegate: [scheduled()] })]);
-    const step = planPlacement({ ...rest, proxy, specDigests: 'of the candidate' }, NOW);
+    const chaperon = [annotated({ [SPEC_AT_BIND_ANNOTATION]: 'of the candidate' })];
+    const step = planPlacement(state([aCandidate('a', { chaperon, delegate: [scheduled()] })]), NOW);
     const [command] = step.kind === 'bind' ? step.plan : [];
     const { annotations } = command?.kind === 'bind' ? command.binding.metadata : {};
     assert.equal(annotations?.[SPEC_AT_BIND_ANNOTATION], 'of the candidate');

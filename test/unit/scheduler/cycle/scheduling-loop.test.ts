@@ -4,7 +4,9 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import * as fc from 'fast-check';
 import type { PodStatus } from '../../../../api/objects/core.ts';
+import { SPEC_AT_BIND_ANNOTATION } from '../../../../api/objects/keys.ts';
 import { ApiError, UnreachableError } from '../../../../kubernetes/flow/api-error.ts';
+import { specDigests } from '../../../../model/pod/live-changes.ts';
 import { METRICS } from '../../../../process/metrics.ts';
 import { inPhase, named, terminating, withFinalizers, withMetadata, withSpec } from '../../../support/builders.ts';
 import {
@@ -22,6 +24,11 @@ describe('a new pod', () => {
     assert.equal(world.events.at(-1)?.reason, 'Scheduled');
     await world.pass(600_000);
     assert.deepEqual([a.asked, b.asked, writesOf(world).length], [['u'], [], 1]);
+  });
+  it('is sent with what it was made of: a scheduler that starts before the bind must know', async (t) => {
+    const { a } = await sent(t);
+    const [chaperon] = [...a.stored.values()];
+    assert.equal(chaperon?.metadata.annotations?.[SPEC_AT_BIND_ANNOTATION], specDigests(aPodOf('u').spec));
   });
   it('is not sent while it has a gate, and is once it has none', async (t) => {
     const { world, a } = await sent(t, gated);
