@@ -34,7 +34,11 @@ export function startFailback(options: FailbackOptions, signal: AbortSignal): vo
     { name: 'failback', reconcile: (key) => failback.reconcile(key, signal), concurrency: 4, logger, ready }, signal,
   );
   proxies.onChange((_key, before, after) => {
-    if (before?.lostTargets === undefined) for (const target of after?.lostTargets ?? []) controller.enqueue(target);
+    if (before?.lostTargets !== undefined) return;
+    for (const target of after?.lostTargets ?? []) {
+      failback.noteLost(target);
+      controller.enqueue(target);
+    }
   });
   targets.listen({
     changed: (target) => {
@@ -60,6 +64,11 @@ class Failback {
     if (!isReady || this.#readySince.has(target)) return false;
     this.#readySince.set(target, performance.now());
     return true;
+  }
+
+  /** A pod was placed elsewhere because this target could not be asked: it is not stable, though it may look ready. */
+  noteLost(target: string): void {
+    if (this.#readySince.has(target)) this.#readySince.set(target, performance.now());
   }
 
   async reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {

@@ -122,12 +122,19 @@ describe('pods that are away', () => {
     await pass(STABLE_MS / 2);
     assert.deepEqual(evicted, ['eviction a']);
   });
-  it('that come after the target was stable already go back at once', async (t) => {
-    const { evicted, pass, ready, away } = aWorld(t);
+  it('because a target that looks ready could not be asked wait for five minutes: it fails others, too', async (t) => {
+    const { evicted, pass, ready, away, gone } = aWorld(t);
     await ready(true);
     await pass(STABLE_MS);
-    await away('a');
+    for (const name of ['a', 'b']) await away(name);
+    await pass(STABLE_MS - 1);
+    assert.deepEqual(evicted, []);
+    await pass(1);
     assert.deepEqual(evicted, ['eviction a']);
+    await gone('a');
+    await away('replacement');
+    await pass(STABLE_MS - 1);
+    assert.deepEqual(evicted, ['eviction a'], 'its replacement was not placed there either');
   });
   it('stay while the target is away, and when it was removed', async (t) => {
     const lost = aWorld(t);
@@ -177,9 +184,9 @@ describe('an eviction', () => {
   it('that a PodDisruptionBudget rejects is tried again after the pause, not at once', async (t) => {
     const { evicted, answer, pass, ready, away, warnings } = aWorld(t);
     answer.error = new ApiError(429, 'TooManyRequests', 'disruption budget');
+    await away('a');
     await ready(true);
     await pass(STABLE_MS);
-    await away('a');
     assert.equal(evicted.length, 1);
     await pass(PAUSE_MS - 1);
     assert.equal(evicted.length, 1);
@@ -201,9 +208,9 @@ describe('an eviction', () => {
     it(`of a pod that is not there any more (${status}) is no failure`, async (t) => {
       const { evicted, answer, pass, ready, away, gone, warnings } = aWorld(t);
       answer.error = new ApiError(status, '', 'gone');
+      await away('a');
       await ready(true);
       await pass(STABLE_MS);
-      await away('a');
       await gone('a');
       await pass(STABLE_MS);
       assert.deepEqual([evicted.length, warnings()], [1, 0]);
@@ -212,9 +219,9 @@ describe('an eviction', () => {
   it('that fails otherwise is tried again after the pause as well: the next is never evicted sooner', async (t) => {
     const { evicted, answer, pass, ready, away, warnings } = aWorld(t);
     answer.error = new ApiError(500, 'InternalError', 'etcd');
+    await away('a');
     await ready(true);
     await pass(STABLE_MS);
-    await away('a');
     await pass(1_000);
     assert.equal(evicted.length, 1);
     await pass(PAUSE_MS);
