@@ -4,7 +4,7 @@ import type { ObjectMeta } from '../../api/objects/core.ts';
 import { isRecord, parsedRecord } from '../objects/json-values.ts';
 
 /** Reason of a target that is unreachable. */
-const UNREACHABLE = 'Unreachable';
+export const UNREACHABLE = 'Unreachable';
 
 /** Keys of the targets that were lost when the pod was placed; undefined when none was. */
 export function targetsLostAtPlacement({ annotations }: ObjectMeta): readonly string[] | undefined {

@@ -4,8 +4,11 @@ import { PLACEMENT_ANNOTATION } from '../../api/objects/keys.ts';
 import type { ScoreName } from '../../api/kinds/placement-policy.ts';
 import { formatResourceAmount, PODS } from '../../model/resources/resources.ts';
 import type { Plan } from '../../model/objects/plan.ts';
+import { UNREACHABLE } from '../../model/proxy/lost-at-placement.ts';
 import { concerns, FILTERS, requirementsIn } from '../decision/filters.ts';
-import { compareRanked, rankTargets, type RankedTarget, type SchedulingDecision } from '../decision/schedule-pod.ts';
+import {
+  compareRanked, rankTargets, type RankedTarget, type RejectedTarget, type SchedulingDecision,
+} from '../decision/schedule-pod.ts';
 import { prepareScores } from '../decision/scores.ts';
 import type { PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
 import type { Rejection } from '../snapshot/rejection.ts';
@@ -156,7 +159,7 @@ const MOST_RECORDED = 20;
 export function toPlacementRecord(decision: SchedulingDecision): string | undefined {
   if (decision.kind === 'none') return undefined;
   const { target, tier, afterScaleUp, score, rejected } = decision;
-  const reasons = Object.fromEntries(rejected.slice(0, MOST_RECORDED).map(({ target: key, reason }) => [key, reason]));
+  const reasons = Object.fromEntries(mostRelevant(rejected).map(({ target: key, reason }) => [key, reason]));
   const more = rejected.length - MOST_RECORDED;
   return JSON.stringify({
     target: target.key,
@@ -166,6 +169,13 @@ export function toPlacementRecord(decision: SchedulingDecision): string | undefi
     ...(rejected.length > 0 && { not: reasons }),
     ...(more > 0 && { more }),
   });
+}
+
+/** Lost targets come first: pods go back to those that are recorded (`failback`). */
+function mostRelevant(rejected: readonly RejectedTarget[]): readonly RejectedTarget[] {
+  if (rejected.length <= MOST_RECORDED) return rejected;
+  const lost = rejected.filter(({ reason }) => reason === UNREACHABLE);
+  return [...lost, ...rejected.filter(({ reason }) => reason !== UNREACHABLE)].slice(0, MOST_RECORDED);
 }
 
 /** The same plan with the record added to its Binding. */

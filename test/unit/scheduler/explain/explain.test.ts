@@ -5,6 +5,7 @@ import { PLACEMENT_ANNOTATION } from '../../../../api/objects/keys.ts';
 import type { ResourceList } from '../../../../api/objects/core.ts';
 import { PODS } from '../../../../api/resource-types.ts';
 import type { Plan } from '../../../../model/objects/plan.ts';
+import { targetsLostAtPlacement } from '../../../../model/proxy/lost-at-placement.ts';
 import { explainPod, toPlacementRecord, withPlacementRecord } from '../../../../scheduler/explain/explain.ts';
 import { FILTERS } from '../../../../scheduler/decision/filters.ts';
 import { schedulePod } from '../../../../scheduler/decision/schedule-pod.ts';
@@ -219,6 +220,15 @@ describe('the record at a bound pod', () => {
       toPlacementRecord(schedulePod(aPodWithConstraints(), [roomy('a'), ...away(20)])) ?? '',
     ) as { not: object; more?: number };
     assert.deepEqual([Object.keys(not).length, more], [20, undefined]);
+  });
+  it('names lost targets before all others: pods go back to those', () => {
+    const others = Array.from({ length: 30 }, (_, index) => aPlace(`t${index}`, {}, full()));
+    const lost = aPlace('z', {}, unavailable('Unreachable', 'no route'));
+    const record = toPlacementRecord(schedulePod(aPodWithConstraints(), [roomy('a'), ...others, lost]));
+    assert.deepEqual(
+      targetsLostAtPlacement({ annotations: { [PLACEMENT_ANNOTATION]: record ?? '' } }), ['ClusterTarget/z'],
+    );
+    assert.equal((JSON.parse(record ?? '') as { more: number }).more, 11);
   });
   it('goes with no other write', () => {
     const plan: Plan = [{ kind: 'delete', type: PODS, at: { namespace: 'n', name: 'p' }, preconditions: { uid: 'u' },
