@@ -100,10 +100,14 @@ export class ClusterCache {
     }
   }
 
-  /** Nothing of these pods is in the removed target any more: they are placed again, or let go. */
+  /**
+   * Nothing of these pods is in the removed target any more, nor need they wait to hear of it: they are placed again,
+   * or let go.
+   */
   #enqueuePodsOf(targetKey: string): void {
-    for (const { key, uid } of unbound(this.#clusters.proxies)) {
-      if (this.#memories.get(uid)?.targets.has(targetKey) === true) this.#enqueue(key);
+    for (const proxy of unbound(this.#clusters.proxies)) {
+      const hasAsked = this.#memories.get(proxy.uid)?.targets.has(targetKey) === true;
+      if (hasAsked || this.#mayBeInherited(proxy)) this.#enqueue(proxy.key);
     }
   }
 

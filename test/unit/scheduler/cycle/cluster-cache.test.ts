@@ -110,7 +110,10 @@ describe('a candidate that its target has passed over', () => {
 
 describe('a change of a target', () => {
   /** A target that is as the test says, and pods of a new process without a node. */
-  function aBurst({ isReady, hasSynced }: { readonly isReady: boolean; readonly hasSynced: boolean }) {
+  function aBurst(
+    { isReady, hasSynced }: { readonly isReady: boolean; readonly hasSynced: boolean },
+    what: 'changed' | 'removed' = 'changed',
+  ) {
     const availability = isReady
       ? { kind: 'ready' }
       : { kind: 'unavailable', reason: 'ControllerSilent', message: 'it is silent' };
@@ -121,11 +124,12 @@ describe('a change of a target', () => {
     const creationTimestamp = new Date(Date.now() + HOUR).toISOString();
     const pods = ['sent', 'other', 'inherited'].map((name) =>
       aProxyRecord(withUid(name), withMetadata({ name, creationTimestamp })));
-    let [changed, tell]: [(target: unknown) => void, ProxyListener] = [() => undefined, () => undefined];
+    let tell: ProxyListener = () => undefined;
+    let listener: Partial<Record<'changed' | 'removed', (target: unknown) => void>> = {};
     const clusters = {
       proxies: { onChange: (listener: ProxyListener) => (tell = listener), by: () => pods },
       targets: {
-        listen: (listener: { changed: typeof changed }) => (changed = listener.changed), get: () => target,
+        listen: (one: typeof listener) => (listener = one), get: () => target,
         all: () => [target], object: () => ({ labels: {}, spec: {}, status: {} }),
       },
       inputs: { listen: () => undefined, nodes: { get: () => undefined } },
@@ -138,7 +142,7 @@ describe('a change of a target', () => {
     state.begin();
     state.memoryOf(sent!.uid).targets.add(target.key);
     enqueued.length = 0;
-    changed(target);
+    listener[what]?.(target);
     return enqueued.map((key) => key.slice(key.indexOf('/') + 1));
   }
 
@@ -147,6 +151,9 @@ describe('a change of a target', () => {
   });
   it('enqueues them also when it gets no pods: a pod that waited to hear of it may go to another target', () => {
     assert.deepEqual(aBurst({ isReady: false, hasSynced: true }), ['sent', 'inherited']);
+  });
+  it('enqueues them when it is removed: nobody waits to hear of it any more', () => {
+    assert.deepEqual(aBurst({ isReady: false, hasSynced: false }, 'removed'), ['sent', 'inherited']);
   });
   it('enqueues none while nothing is known of its objects', () => {
     assert.deepEqual(aBurst({ isReady: false, hasSynced: false }), []);
