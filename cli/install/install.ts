@@ -4,10 +4,7 @@ import { POD_PATH } from '../../api/admission-rules.ts';
 import type { Condition, KubernetesObject } from '../../api/objects/core.ts';
 import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
-import {
-  CLUSTER_TARGETS, CUSTOM_RESOURCE_DEFINITIONS, TARGETS, VALIDATING_ADMISSION_POLICIES,
-  VALIDATING_ADMISSION_POLICY_BINDINGS,
-} from '../../api/resource-types.ts';
+import { CLUSTER_TARGETS, CUSTOM_RESOURCE_DEFINITIONS, TARGETS } from '../../api/resource-types.ts';
 import { detectAdmiralty } from '../../targets/admiralty/admiralty-detection.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { customResourceDefinitions, serviceDiscoveryCrds } from '../../manifests/objects/crds.ts';
@@ -20,7 +17,6 @@ import { MAX_INSTALL_NAMESPACE } from '../../model/access/key-namespace.ts';
 import { PART_OF } from '../../model/access/rbac-objects.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import { installManifests, type InstallOptions } from '../../manifests/install.ts';
-import { IDENTITY_LABELS } from '../../peering/identity/source-identity.ts';
 import { AppError } from '../../process/errors.ts';
 import { applyObjects, objectName, typeOf, type Progress } from '../clusters/apply-objects.ts';
 import { withCluster, type ClusterFlags } from '../clusters/cluster-flags.ts';
@@ -161,7 +157,6 @@ export async function installInto(client: ClusterClient, options: InstallOptions
   await moveWebhooks(client, options, progress.signal);
   await applyObjects(client, objects, INSTALL_FIELD_MANAGER, progress);
   await removeOtherRole(client, options, progress);
-  await removeFormerPolicies(client, progress);
   await Promise.all(customResourceDefinitions().map(
     ({ metadata: { name } }) => untilEstablished(client, name, progress.signal),
   ));
@@ -181,18 +176,6 @@ async function removeOtherRole(
     if (
       (await removeOwn(client, { type: typeOf(object), at: { namespace, name } }, isOfIsthmus, signal)) === 'removed'
     ) tell(`removed ${objectName(object)}`);
-  }
-}
-
-/** Removes per-source policies of earlier versions: one installed policy now limits all sources. */
-async function removeFormerPolicies(client: ClusterClient, { tell, signal }: Progress): Promise<void> {
-  const labelSelector = Object.entries(IDENTITY_LABELS).map(([key, value]) => `${key}=${value}`).join(',');
-  for (const type of [VALIDATING_ADMISSION_POLICY_BINDINGS, VALIDATING_ADMISSION_POLICIES]) {
-    for (const { metadata: { name = '' } } of await client.list(type, { labelSelector }, signal)) {
-      if ((await removeOwn(client, { type, at: { name } }, isOfIsthmus, signal)) === 'removed') {
-        tell(`removed ${type.kind} ${name}`);
-      }
-    }
   }
 }
 

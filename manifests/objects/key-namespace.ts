@@ -29,11 +29,6 @@ export function invitationKeyManifests(installNamespace: string): readonly Kuber
   );
 }
 
-/** The owner removes the Secret that an earlier version left in the install namespace. It does not read it there. */
-export function formerKeyRule(name: string): PolicyRule {
-  return onlyNamed(rule('', ['secrets'], ['delete']), [name]);
-}
-
 function permissions(
   installNamespace: string, name: ComponentAccount, rules: readonly PolicyRule[],
 ): readonly KubernetesObject[] {

@@ -4,8 +4,7 @@ import type { KubernetesObject } from '../../api/objects/core.ts';
 import { ADMIRALTY_GROUP, ISTHMUS_GROUP } from '../../api/objects/group-version.ts';
 import { CLUSTER_PROFILES, PLACEMENT_DECISIONS, POD_METRICS } from '../../api/resource-types.ts';
 import {
-  GIVEN_CERTIFICATE_SECRET, INVITATION_KEY_SECRET, MIGRATION_CONFIG_MAP, SCHEDULER_SETTINGS_CONFIG_MAP,
-  WEBHOOK_CERTIFICATES_SECRET,
+  GIVEN_CERTIFICATE_SECRET, MIGRATION_CONFIG_MAP, SCHEDULER_SETTINGS_CONFIG_MAP,
 } from '../../api/objects/own-names.ts';
 import {
   ALL_COMPONENTS_ACCOUNT, CLUSTER_SUMMARY_VIEWER_ROLE, componentSubjects, COPIED_SECRET_READER_ROLE,
@@ -24,9 +23,7 @@ import {
   COMPONENT_ACCOUNTS, COMPONENT_PERMISSIONS, isNeeded, READ_CLUSTER_ID, sidesOf, type InstallRole, type Side,
 } from './component-permissions.ts';
 import { discoveredTargetsManifests } from './discovered-namespace.ts';
-import {
-  formerKeyRule, invitationKeyManifests, keyNamespaceManifest, webhookKeyManifests,
-} from './key-namespace.ts';
+import { invitationKeyManifests, keyNamespaceManifest, webhookKeyManifests } from './key-namespace.ts';
 import { discoveryPolicy } from '../policies/discovery-policy.ts';
 import { flowControlManifests } from './flow-control.ts';
 import { peeringPolicies } from '../policies/peering-policy.ts';
@@ -145,10 +142,7 @@ export function accessParts(installNamespace: string): readonly AccessPart[] {
     ...of(
       'source', [...webhookManifests(installNamespace), ...webhookKeyManifests(installNamespace)], 'isthmus-webhook',
     ),
-    ...of(
-      'target', [...formerInvitationKeyManifests(installNamespace), ...invitationKeyManifests(installNamespace)],
-      'isthmus-peering',
-    ),
+    ...of('target', invitationKeyManifests(installNamespace), 'isthmus-peering'),
     ...of('either', [...leaderElectionManifests(installNamespace), ...flowControlManifests(
       installNamespace, componentSubjects(COMPONENT_ACCOUNTS, installNamespace),
     )]),
@@ -175,15 +169,8 @@ function webhookManifests(installNamespace: string): readonly KubernetesObject[]
   const name = 'isthmus-webhook';
   const rules = [
     onlyNamed(rule('', ['secrets'], READ), [GIVEN_CERTIFICATE_SECRET]),
-    formerKeyRule(WEBHOOK_CERTIFICATES_SECRET),
     onlyNamed(rule('', ['configmaps'], READ), [MIGRATION_CONFIG_MAP]),
   ];
-  return boundRole({ namespace: installNamespace, name }, rules, componentSubjects([name], installNamespace));
-}
-
-function formerInvitationKeyManifests(installNamespace: string): readonly KubernetesObject[] {
-  const name = 'isthmus-peering';
-  const rules = [formerKeyRule(INVITATION_KEY_SECRET)];
   return boundRole({ namespace: installNamespace, name }, rules, componentSubjects([name], installNamespace));
 }
 

@@ -11,7 +11,6 @@ import {
 import { ApiError, isForbidden, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
-import { deleteFormer } from '../../kubernetes/controller/delete-former.ts';
 import type { EventSink } from '../../kubernetes/controller/event-recorder.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
 import { requestToken } from '../../kubernetes/client/service-account-token.ts';
@@ -80,9 +79,7 @@ class Joining {
   }
 
   start(signal: AbortSignal): void {
-    const { client, installNamespace, logger } = this.#options;
-    const former = { type: SECRETS, namespace: installNamespace, name: INVITATION_KEY_SECRET };
-    deleteFormer({ client, logger }, former, signal);
+    const { logger } = this.#options;
     const ready = Promise.all([this.#invitations.synced, this.#requests.synced]);
     const requests = startController(
       { name: 'join-request', reconcile: (key) => this.#reconcile(key, signal), concurrency: 1, logger, ready }, signal,

@@ -11,7 +11,6 @@ import type { ClusterTarget, Target } from '../../api/kinds/cluster-target.ts';
 import type { Condition, KubernetesObject, Secret } from '../../api/objects/core.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { DISCOVERED_BY_LABEL } from '../../api/objects/keys.ts';
-import { INVITATION_KEY_SECRET, WEBHOOK_CERTIFICATES_SECRET } from '../../api/objects/own-names.ts';
 import {
   CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, CLUSTER_SOURCES, CLUSTER_TARGETS, FLOW_SCHEMAS, NAMESPACES, ROLE_BINDINGS,
   ROLES, SECRETS, SERVICE_ACCOUNTS, SUBJECT_ACCESS_REVIEWS, TARGETS,
@@ -20,7 +19,6 @@ import { pollUntil } from '../../cli/clusters/poll-until.ts';
 import { installInto } from '../../cli/install/install.ts';
 import { ApiError } from '../../kubernetes/flow/api-error.ts';
 import { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
-import { deleteFormer } from '../../kubernetes/controller/delete-former.ts';
 import { readKubeconfig } from '../../kubernetes/credentials/kubeconfig.ts';
 import { openCluster, type OpenCluster } from '../../kubernetes/client/open-cluster.ts';
 import { requestToken } from '../../kubernetes/client/service-account-token.ts';
@@ -470,33 +468,6 @@ describe('Leases at the API server', () => {
       const at = account as { readonly namespace: string; readonly name: string };
       const isIt = async () => ((await flowOf(cluster(), at, path)) === flow ? true : undefined);
       assert.ok(await pollUntil(isIt, patience, signal), await flowOf(cluster(), at, path));
-    });
-  }
-});
-
-describe('keys that a version before kept where others read them', () => {
-  const rows: readonly [string, 'source' | 'target', string, string][] = [
-    ['the webhook', 'source', 'isthmus-webhook', WEBHOOK_CERTIFICATES_SECRET],
-    ['peering', 'target', 'isthmus-peering', INVITATION_KEY_SECRET],
-  ];
-  for (const [who, where, account, name] of rows) {
-    it(`are deleted by ${who} with its own permissions, and nothing beside them is`, async () => {
-      const cluster = where === 'source' ? source : target;
-      const [former, beside] = [name, `${name}-of-a-user`].map((each) => ({ namespace: installNamespace, name: each }));
-      for (const metadata of [former!, beside!]) await cluster.client.create(SECRETS, { metadata }, signal);
-      const { uid } = (await cluster.client.get(SECRETS, beside!, signal)).metadata;
-      const client = await clientAs(cluster, { namespace: installNamespace, name: account });
-      for (const each of [beside, former]) {
-        deleteFormer({ client, logger: SILENT }, { ...each!, type: SECRETS }, signal);
-      }
-      const isGone = async () => await cluster.client.get(SECRETS, former!, signal)
-        .then(() => undefined, (error: unknown) => error instanceof ApiError && error.status === 404);
-      assert.equal(await pollUntil(isGone, patience, signal), true);
-      assert.equal((await cluster.client.get(SECRETS, beside!, signal)).metadata.uid, uid);
-      await assert.rejects(
-        client.delete(SECRETS, beside!, {}, signal),
-        (error) => error instanceof ApiError && error.status === 403,
-      );
     });
   }
 });

@@ -38,7 +38,6 @@ import { Transport } from '../../kubernetes/http/transport.ts';
 import { startCredentials } from '../../peering/access/credential-controller.ts';
 import { startJoining } from '../../peering/invitation/join-controller.ts';
 import { startSources } from '../../peering/identity/source-controller.ts';
-import { IDENTITY_LABELS } from '../../peering/identity/source-identity.ts';
 import { keyNamespace } from '../../model/access/key-namespace.ts';
 import type { RoleObject } from '../../model/access/rbac-objects.ts';
 import { targetKubeconfig, tokenKubeconfig, tokenOf } from '../../peering/access/target-access.ts';
@@ -195,15 +194,6 @@ describe('a ClusterSource', () => {
     await target.client.create(VALIDATING_ADMISSION_POLICIES, { ...policy, metadata: { name, labels } });
     await untilReady(CLUSTER_SOURCES, { name: 'unlimited' }, 'Established');
     await target.client.delete(CLUSTER_SOURCES, { name: 'unlimited' });
-  });
-
-  it('loses, by the next installation, the policy that a former version made for it', async () => {
-    const name = 'admiralty-cluster-source-by-hand-own-objects';
-    const policy = await target.client.get(VALIDATING_ADMISSION_POLICIES, { name: 'isthmus-sources' });
-    const metadata = { name, labels: IDENTITY_LABELS, annotations: { 'isthmus.dev/source': 'by-hand' } };
-    await target.client.create(VALIDATING_ADMISSION_POLICIES, { ...policy, metadata });
-    await installInto(target.client, { installNamespace }, quiet);
-    await untilGone(VALIDATING_ADMISSION_POLICIES, { name });
   });
 
   it('leaves nothing when it goes', async () => {

@@ -4,7 +4,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { KubernetesObject, Secret } from '../../api/objects/core.ts';
-import { WEBHOOK_CERTIFICATES_SECRET } from '../../api/objects/own-names.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import {
   MUTATING_WEBHOOK_CONFIGURATIONS, SECRETS, VALIDATING_WEBHOOK_CONFIGURATIONS, type WebhookConfiguration,
@@ -12,7 +11,6 @@ import {
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { onAbort } from '../../kubernetes/flow/abort.ts';
 import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
-import { deleteFormer } from '../../kubernetes/controller/delete-former.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
 import {
   isSegmentDue, missingAddresses, namedSegments, newSegment,
@@ -97,8 +95,6 @@ class PathKeeper implements ReviewPaths {
       startController({ name: 'webhook-path', reconcile: () => this.#reconcile(), concurrency: 1, logger }, signal);
     const informers = [this.#secrets, ...this.#configurations.values()];
     this.#secrets.onConnection(logUnreadable(installNamespace, logger));
-    const former = { type: SECRETS, namespace: installNamespace, name: WEBHOOK_CERTIFICATES_SECRET };
-    deleteFormer({ client, logger }, former, signal);
     this.#secrets.onChange(() => controller.enqueue(KEY));
     for (const informer of this.#configurations.values()) {
       informer.onChange(() => {

@@ -16,7 +16,6 @@ const GROUP = '/apis/admissionregistration.k8s.io/v1';
 const MUTATING = `${GROUP}/mutatingwebhookconfigurations/isthmus`;
 const VALIDATING = `${GROUP}/validatingwebhookconfigurations/isthmus`;
 const SECRET = `/api/v1/namespaces/${keyNamespace(NAMESPACE)}/secrets/${WEBHOOK_CERTIFICATES_SECRET}`;
-const FORMER = `/api/v1/namespaces/${NAMESPACE}/secrets/${WEBHOOK_CERTIFICATES_SECRET}`;
 const PODS = 'pods.isthmus.multicluster.admiralty.io';
 const TARGETS = 'targets.isthmus.multicluster.admiralty.io';
 const [OURS, OLD] = ['a'.repeat(48), 'b'.repeat(48)];
@@ -170,13 +169,6 @@ describe('the path of the webhook', { timeout: 60_000 }, () => {
     assert.notEqual(segment, OURS);
     await delivered(() => paths.open().includes(segment));
     assert.ok(paths.open().includes(OURS));
-  });
-  it('is in the namespace of keys alone: the Secret of older versions is deleted', async (t) => {
-    const { stored, paths } = await start(t, { [FORMER]: secretWith(OLD, NOW) });
-    await paths.ready;
-    await stored.until(() => stored.deletes.length > 0);
-    assert.deepEqual(stored.deletes, [FORMER]);
-    assert.deepEqual(paths.open().includes(OLD), false);
   });
   it('is nothing before anything is known, and whoever waits for it hears of the end', async (t) => {
     const { paths, end } = await start(t, {});
