@@ -3,11 +3,10 @@
 // kubeconfig of the target does as well. Objects of others are left alone, even if they have one of Isthmus' names.
 import type { TargetSpec } from '../../api/kinds/cluster-target.ts';
 import type { KubernetesObject } from '../../api/objects/core.ts';
-import { NODES, ROLE_BINDINGS, TARGETS } from '../../api/resource-types.ts';
+import { NODES } from '../../api/resource-types.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import type { GatewayRoute } from '../../kubernetes/connect/gateway-dialer.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
-import { TARGET_SECRET_READER_ROLE } from '../../model/access/component-accounts.ts';
 import { virtualNodeName } from '../../model/naming/names.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { AppError } from '../../process/errors.ts';
@@ -119,21 +118,10 @@ async function untilGone(
   );
 }
 
-/**
- * The Secret last: while it is there, this can be begun again. Former versions let the components read all Secrets of a
- * Target's namespace.
- */
-async function removeAccess(leave: Leave, { access }: TargetRemnants, { signal, tell }: Progress): Promise<void> {
-  const { client, target, installNamespace } = leave;
-  if (
-    target.kind === 'Target' && target.namespace !== installNamespace
-      && (await client.list(TARGETS, { namespace: target.namespace }, signal)).length === 0
-  ) {
-    await removeOwn(
-      client, { type: ROLE_BINDINGS, at: { namespace: target.namespace, name: TARGET_SECRET_READER_ROLE } },
-      isOfIsthmus, signal,
-    );
-  }
+/** The Secret last: while it is there, this can be begun again. */
+async function removeAccess(
+  { client, target }: Leave, { access }: TargetRemnants, { signal, tell }: Progress,
+): Promise<void> {
   for (const ref of access) {
     const removal = await removeOwn(client, ref, isOfTarget(target), signal);
     if (removal === 'removed') tell(`removed ${refName(ref)}`);

@@ -11,7 +11,6 @@ import { typeOf } from '../../../../cli/clusters/apply-objects.ts';
 import { leaveTarget, routeToTarget } from '../../../../cli/unpeer/unpeer-target.ts';
 import type { Leave } from '../../../../cli/unpeer/target-side.ts';
 import { UnreachableError } from '../../../../kubernetes/flow/api-error.ts';
-import { TARGET_SECRET_READER_ROLE } from '../../../../model/access/component-accounts.ts';
 import { PART_OF } from '../../../../model/access/rbac-objects.ts';
 import { targetRefOf } from '../../../../model/naming/target-ref.ts';
 import { sourceObject } from '../../../../peering/identity/source-identity.ts';
@@ -86,21 +85,6 @@ describe('a target that is left', () => {
       assert.deepEqual([leftOf(source), identitiesOf(target)], [[], []]);
     });
   }
-
-  it('of a namespace takes the reading of Secrets there along with the last Target of an older version', async (t) => {
-    const { source, target, leave } = world(t, { namespace: 'shop' });
-    source.put(ROLE_BINDINGS, { metadata: { namespace: 'shop', name: TARGET_SECRET_READER_ROLE, labels: PART_OF } });
-    await leave();
-    assert.deepEqual([leftOf(source), identitiesOf(target)], [[], []]);
-  });
-
-  it('of a namespace leaves that reading to another Target there', async (t) => {
-    const { source, leave } = world(t, { namespace: 'shop' });
-    source.put(ROLE_BINDINGS, { metadata: { namespace: 'shop', name: TARGET_SECRET_READER_ROLE, labels: PART_OF } });
-    source.put(TARGETS, { metadata: { namespace: 'shop', name: 'us' } });
-    await leave();
-    assert.deepEqual(source.names(ROLE_BINDINGS), [`shop/${TARGET_SECRET_READER_ROLE}`]);
-  });
 
   it('keeps what somebody else has under our names, and says so', async (t) => {
     const { source, told, leave } = world(t);

@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict';
-import { gzipSync } from 'node:zlib';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { Pod } from '../../../../api/objects/core.ts';
 import { restoreManifest, saveManifest } from '../../../../model/proxy/source-manifest.ts';
 import { aPod, annotated, frozen, withRequests } from '../../../support/builders.ts';
-
-const MINIMAL = { metadata: {}, spec: { containers: [] } };
 
 describe('source manifest', () => {
   it('gives back any pod that was saved, known fields or not', () => {
@@ -25,8 +22,6 @@ describe('source manifest', () => {
     'YAML, as Admiralty writes it': ['metadata:\n  name: web\nspec:\n  containers:\n  - name: app\n', {
       metadata: { name: 'web' }, spec: { containers: [{ name: 'app' }] },
     }],
-    'compressed JSON, as older versions wrote it':
-      [`data:application/gzip;base64,${gzipSync(saveManifest(pod)).toString('base64')}`, pod],
   };
   for (const [what, [manifest, expected]] of Object.entries(read)) {
     it(`reads ${what}`, () => assert.deepEqual(restoreManifest(manifest), expected));
@@ -53,10 +48,6 @@ describe('source manifest', () => {
     'YAML whose aliases grow':
       'a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nmetadata: ' +
         '{}\nspec: {x: *c}\n',
-    'what is compressed to far more than an API server stores':
-      `data:application/gzip;base64,${gzipSync(JSON.stringify({ ...MINIMAL, x: 'x'.repeat(9 * 1024 * 1024) })).toString('base64')}`,
-    'a stream that is cut':
-      `data:application/gzip;base64,${gzipSync(JSON.stringify(MINIMAL)).toString('base64').slice(0, 20)}`,
   };
   for (const [what, manifest] of Object.entries(rejected)) {
     it(`finds no pod in ${what}`, () => assert.equal(restoreManifest(manifest), undefined));
