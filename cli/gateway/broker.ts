@@ -31,6 +31,7 @@ import { withoutOwnNamespace } from '../install/install-namespace.ts';
 import { isOfIsthmus, requireOwn } from '../clusters/own-objects.ts';
 import { healthPortOption, logLevelOption, wholeNumber } from '../clusters/run-flags.ts';
 import { EVERY_ADDRESS, hostPort } from '../../model/network/socket-address.ts';
+import { orNotFound } from '../clusters/served-objects.ts';
 
 interface BrokerFlags {
   readonly kubeconfig?: string;
@@ -244,10 +245,7 @@ export async function revoke(
   client: ClusterClient, { namespace, clusterId }: Pick<BrokerFlags, 'namespace'> & { readonly clusterId: string },
   signal: AbortSignal,
 ): Promise<string> {
-  const missing = (error: unknown) => {
-    if (isNotFound(error)) throw new AppError('NotFound', `No cluster "${clusterId}" is known to this broker.`);
-    throw error;
-  };
+  const missing = orNotFound(`No cluster "${clusterId}" is known to this broker.`);
   const at = { namespace, name: clusterId };
   for (;;) {
     const cluster = await client.get(CLUSTERSET_MEMBERS, at, signal).catch(missing);

@@ -1,5 +1,5 @@
 // Checks of `isthmus gateway diagnose` and `verify`. Pure; each says what to change.
-import { POD_PLANE_BACKEND, type ClustersetGateway } from '../../api/kinds/gateway.ts';
+import { POD_PLANE_BACKEND, type ClustersetGateway, type GatewayConnection } from '../../api/kinds/gateway.ts';
 import type { ParsedCredentials } from '../../gateway/broker/gateway-secret.ts';
 
 /** One check. */
@@ -21,40 +21,39 @@ export interface GatewayFacts {
 
 const STALE_MS = 60_000;
 
-/** The checks of one cluster, in dependency order. */
+/** What checks of the gateways of one backend are called, and what to do where none is active. */
+interface Wording {
+  readonly oneIsActive: string;
+  readonly are: string;
+  readonly none: string;
+  readonly isWell: string;
+  readonly connectionTo: (peer: string) => string;
+}
+
+const API_PLANE: Wording = {
+  oneIsActive: 'one gateway is active', are: 'are active', none: 'start one with "isthmus gateway run"',
+  isWell: 'the gateway is well', connectionTo: (peer) => `a gateway connection to ${peer}`,
+};
+const POD_PLANE: Wording = {
+  oneIsActive: 'one node is the gateway of the pod plane', are: 'are',
+  none: 'see the logs of "isthmus gateway node" on the nodes',
+  isWell: 'the pod plane is healthy', connectionTo: (peer) => `pods of ${peer} are reached`,
+};
+
+/** The checks of one cluster, in dependency order. The pod plane is checked where nodes run it. */
 export function checkGateway({ secret, gateways, nowMs, peers }: GatewayFacts): readonly Check[] {
   const active = activeOf(gateways, 'mtls', nowMs);
-  const plane = gateways.filter(({ status }) => status?.backend === POD_PLANE_BACKEND);
-  const connections = active.flatMap(({ status }) => status?.connections ?? []);
-  const missing = peers.filter((peer) => !connections.some(({ endpoint }) => endpoint.clusterID === peer));
+  const hasPlane = gateways.some(({ status }) => status?.backend === POD_PLANE_BACKEND);
+  const known = connectionsOf(active).map(({ endpoint }) => endpoint.clusterID);
   return [
     checkMembership(secret),
     checkCertificate(secret, nowMs),
-    {
-      what: 'one gateway is active', holds: active.length === 1,
-      detail: active.length === 1
-        ? (active[0]?.metadata.name ?? '')
-        : `${active.length} are active; ` +
-          (active.length === 0 ? 'start one with "isthmus gateway run"' : 'there must be one a moment later'),
-    },
-    ...active.flatMap(
-      ({ status }) => (status?.statusFailure === undefined ? [] : [
-        { what: 'the gateway is well', holds: false, detail: status.statusFailure },
-      ]),
-    ),
-    ...connections.filter(({ endpoint }) => peers.length === 0 || peers.includes(endpoint.clusterID)).map(({
-      endpoint, status, statusMessage, latencyRTT,
-    }) => ({
-      what: `a gateway connection to ${endpoint.clusterID}`, holds: status === 'connected',
-      detail: status === 'connected' ? `round trip ${latencyRTT?.average ?? 'not measured yet'}` : statusMessage,
+    ...checkActive(active, peers, API_PLANE),
+    ...(hasPlane ? checkActive(activeOf(gateways, POD_PLANE_BACKEND, nowMs), peers, POD_PLANE) : []),
+    ...peers.filter((peer) => !known.includes(peer)).map((peer) => ({
+      what: API_PLANE.connectionTo(peer), holds: false,
+      detail: `"${peer}" is not a known member; see "isthmus gateway show endpoints"`,
     })),
-    ...(plane.length === 0 ? [] : checkPodPlane(activeOf(gateways, POD_PLANE_BACKEND, nowMs), peers)),
-    ...missing.map(
-      (peer) => ({
-        what: `a gateway connection to ${peer}`, holds: false,
-        detail: `"${peer}" is not a known member; see "isthmus gateway show endpoints"`,
-      }),
-    ),
   ];
 }
 
@@ -68,31 +67,31 @@ function activeOf(
   );
 }
 
-/** The pod plane, where nodes run it. */
-function checkPodPlane(active: readonly ClustersetGateway[], peers: readonly string[]): readonly Check[] {
-  const connections = active.flatMap(({ status }) => status?.connections ?? [])
-    .filter(({ endpoint }) => peers.length === 0 || peers.includes(endpoint.clusterID));
+function connectionsOf(active: readonly ClustersetGateway[]): readonly GatewayConnection[] {
+  return active.flatMap(({ status }) => status?.connections ?? []);
+}
+
+/** The active gateway of one backend, and its connections. */
+function checkActive(
+  active: readonly ClustersetGateway[], peers: readonly string[],
+  { oneIsActive, are, none, isWell, connectionTo }: Wording,
+): readonly Check[] {
+  const connections =
+    connectionsOf(active).filter(({ endpoint }) => peers.length === 0 || peers.includes(endpoint.clusterID));
   return [
     {
-      what: 'one node is the gateway of the pod plane', holds: active.length === 1,
+      what: oneIsActive, holds: active.length === 1,
       detail: active.length === 1
         ? (active[0]?.metadata.name ?? '')
-        : `${active.length} are; ` +
-          (active.length === 0
-            ? 'see the logs of "isthmus gateway node" on the nodes'
-            : 'there must be one a moment later'),
+        : `${active.length} ${are}; ${active.length === 0 ? none : 'there must be one a moment later'}`,
     },
-    ...active.flatMap(
-      ({ status }) => (status?.statusFailure === undefined ? [] : [
-        { what: 'the pod plane is healthy', holds: false, detail: status.statusFailure },
-      ]),
-    ),
-    ...connections.map(
-      ({ endpoint, status, statusMessage, latencyRTT }) => ({
-        what: `pods of ${endpoint.clusterID} are reached`, holds: status === 'connected',
-        detail: status === 'connected' ? `round trip ${latencyRTT?.average ?? 'not measured yet'}` : statusMessage,
-      }),
-    ),
+    ...active.flatMap(({ status }) => (
+      status?.statusFailure === undefined ? [] : [{ what: isWell, holds: false, detail: status.statusFailure }]
+    )),
+    ...connections.map(({ endpoint, status, statusMessage, latencyRTT }) => ({
+      what: connectionTo(endpoint.clusterID), holds: status === 'connected',
+      detail: status === 'connected' ? `round trip ${latencyRTT?.average ?? 'not measured yet'}` : statusMessage,
+    })),
   ];
 }
 

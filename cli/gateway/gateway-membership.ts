@@ -18,7 +18,7 @@ import {
 } from '../clusters/cluster-flags.ts';
 import { isOfIsthmus, removeOwn } from '../clusters/own-objects.ts';
 import { collect } from '../clusters/run-flags.ts';
-import { listIfServed } from '../clusters/served-objects.ts';
+import { listIfServed, orNotFound } from '../clusters/served-objects.ts';
 
 /** Which cluster, and where Isthmus is in it. */
 export interface ClusterFlags extends OwnClusterFlags {
@@ -128,12 +128,8 @@ export function gatewayLeaveCommand(): Command {
 export async function leave(
   client: ClusterClient, { namespace, force }: ClusterFlags & { readonly force?: boolean }, signal: AbortSignal,
 ): Promise<string> {
-  const secret = await client.get(SECRETS, { namespace, name: GATEWAY_SECRET }, signal).catch((error: unknown) => {
-    if (isNotFound(error)) throw new AppError(
-      'NotFound', `This cluster is not a member: there is no Secret ${namespace}/${GATEWAY_SECRET}.`,
-    );
-    throw error;
-  });
+  const secret = await client.get(SECRETS, { namespace, name: GATEWAY_SECRET }, signal)
+    .catch(orNotFound(`This cluster is not a member: there is no Secret ${namespace}/${GATEWAY_SECRET}.`));
   if (!isMembership(secret)) {
     throw new AppError(
       'BadInput',

@@ -12,6 +12,7 @@ import { AppError } from '../../process/errors.ts';
 import { checkFailover, checkServices, VERIFICATIONS, type Verification } from './clusterset-checks.ts';
 import type { Check } from './gateway-checks.ts';
 import { withCluster, type ClusterFlags } from './gateway-membership.ts';
+import { orNotFound } from '../clusters/served-objects.ts';
 
 const ASK_MS = 3_000;
 
@@ -58,13 +59,9 @@ async function serviceChecks(
 ): Promise<readonly Check[]> {
   const [exports, imports] = await Promise.all(
     [client.list(SERVICE_EXPORTS, {}, signal), client.list(SERVICE_IMPORTS, {}, signal)],
-  ).catch((error: unknown) => {
-    if (isNotFound(error)) throw new AppError(
-      'NotFound',
-      'This cluster does not serve ServiceExport and ServiceImport: run "isthmus install --service-discovery".',
-    );
-    throw error;
-  });
+  ).catch(orNotFound(
+    'This cluster does not serve ServiceExport and ServiceImport: run "isthmus install --service-discovery".',
+  ));
   const server = dns ?? (
     await client.get(SERVICES, { namespace, name: SERVICE_DISCOVERY }, signal).catch(unless(isNotFound))
   )?.spec?.clusterIP;

@@ -25,6 +25,7 @@ import { grantsOf, withGrantFlags, type GrantFlags } from './grant-flags.ts';
 import { requireLabel } from '../output/object-names.ts';
 import { MIN_TOKEN_SECONDS } from './peer-clusters.ts';
 import { parseTokenSeconds, requireServer } from './peer.ts';
+import { orNotFound } from '../clusters/served-objects.ts';
 
 /** Longest and default lifetime of an invitation, in minutes. */
 const MAX_INVITATION_MINUTES = 15;
@@ -196,11 +197,8 @@ async function storeInvitation(
     ...(grants !== undefined && { grants }), ...(offered !== undefined && { namespace: offered }),
   };
   const invitation: Invitation = { metadata: { namespace, name, labels: PART_OF }, spec };
-  const { metadata } = await client.create(INVITATIONS, invitation, signal).catch((error: unknown) => {
-    throw isNotFound(error) ? new AppError(
-      'NotFound', 'This cluster does not serve the kinds of Isthmus: run "isthmus install" first.', { cause: error },
-    ) : error;
-  });
+  const { metadata } = await client.create(INVITATIONS, invitation, signal)
+    .catch(orNotFound('This cluster does not serve the kinds of Isthmus: run "isthmus install" first.'));
   const ownerReferences =
     [{ apiVersion: apiVersionOf(INVITATIONS), kind: INVITATIONS.kind, name, uid: metadata.uid ?? '' }];
   const owned = <T extends { readonly metadata: object }>(object: T): T =>

@@ -5,7 +5,7 @@ import {
   joinRequestNames, MAX_JOIN_REQUESTS, type JoinRequest, type JoinRequestStatus,
 } from '../../api/kinds/invitation.ts';
 import { CLUSTER_TARGETS, JOIN_REQUESTS } from '../../api/resource-types.ts';
-import { isAlreadyExists, isNotFound, isUnauthorized, UnreachableError } from '../../kubernetes/flow/api-error.ts';
+import { isAlreadyExists, isUnauthorized, UnreachableError } from '../../kubernetes/flow/api-error.ts';
 import { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import type { GatewayRoute } from '../../kubernetes/connect/gateway-dialer.ts';
 import { readKubeconfig } from '../../kubernetes/credentials/kubeconfig.ts';
@@ -31,6 +31,7 @@ import { requireLabel } from '../output/object-names.ts';
 import { isOfTarget, PEER_FIELD_MANAGER, requireOwn } from '../clusters/own-objects.ts';
 import { outcome } from './peer.ts';
 import { untilTargetReady } from '../clusters/target-readiness.ts';
+import { orNotFound } from '../clusters/served-objects.ts';
 
 /** Timeout and polling interval for a response in ms; with an approval, until the token has expired. */
 const ANSWER = { forMs: 60_000, everyMs: 200 };
@@ -117,12 +118,8 @@ export async function joinTarget(joiner: Joiner, progress: Progress): Promise<Pe
 }
 
 async function requireInstalled(client: ClusterClient, signal: AbortSignal): Promise<void> {
-  await client.listPage(CLUSTER_TARGETS, {}, { limit: 1 }, signal).catch((error: unknown) => {
-    throw isNotFound(error) ? new AppError(
-      'NotFound', 'This cluster does not serve the kinds of Isthmus: run "isthmus install" here first.',
-      { cause: error },
-    ) : error;
-  });
+  await client.listPage(CLUSTER_TARGETS, {}, { limit: 1 }, signal)
+    .catch(orNotFound('This cluster does not serve the kinds of Isthmus: run "isthmus install" here first.'));
 }
 
 interface OpenInvitation {

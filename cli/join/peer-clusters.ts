@@ -4,7 +4,6 @@ import { DEFAULT_TOKEN_SECONDS } from '../../api/kinds/invitation.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { CLUSTER_SOURCES, CLUSTER_ROLES, CLUSTER_TARGETS, NAMESPACES } from '../../api/resource-types.ts';
 import type { KubernetesObject } from '../../api/objects/core.ts';
-import { isNotFound } from '../../kubernetes/flow/api-error.ts';
 import { readKubeconfig } from '../../kubernetes/credentials/kubeconfig.ts';
 import type { OpenCluster } from '../../kubernetes/client/open-cluster.ts';
 import { requestToken } from '../../kubernetes/client/service-account-token.ts';
@@ -23,6 +22,7 @@ import { applyObjects, objectName, type Progress } from '../clusters/apply-objec
 import { ensureInstallNamespace } from '../install/install-namespace.ts';
 import { isOfIsthmus, isOfTarget, PEER_FIELD_MANAGER, requireOwn } from '../clusters/own-objects.ts';
 import { lookForPlaneMember } from '../clusters/plane-member.ts';
+import { orNotFound } from '../clusters/served-objects.ts';
 
 /** What API servers ask for at least, in s (`authentication.k8s.io/v1` TokenRequest). */
 export const MIN_TOKEN_SECONDS = 600;
@@ -156,30 +156,17 @@ async function requireInstalled(
   cluster: PeerCluster, needed: { readonly kind: ResourceType; readonly role: string }, signal: AbortSignal,
 ): Promise<void> {
   const remedy = 'run "isthmus install" there first';
-  await found(
-    cluster.client.listPage(needed.kind, {}, { limit: 1 }, signal),
-    `The ${cluster.label} does not serve the kinds of Isthmus: ${remedy}.`,
-  );
-  await found(
-    cluster.client.get(CLUSTER_ROLES, { name: needed.role }, signal),
-    `The ${cluster.label} has no ClusterRole ${needed.role}: ${remedy}.`,
-  );
+  await cluster.client.listPage(needed.kind, {}, { limit: 1 }, signal)
+    .catch(orNotFound(`The ${cluster.label} does not serve the kinds of Isthmus: ${remedy}.`));
+  await cluster.client.get(CLUSTER_ROLES, { name: needed.role }, signal)
+    .catch(orNotFound(`The ${cluster.label} has no ClusterRole ${needed.role}: ${remedy}.`));
 }
 
 async function requireNamespace(
   cluster: PeerCluster, name: string, remedy: string, signal: AbortSignal,
 ): Promise<void> {
-  await found(
-    cluster.client.get(NAMESPACES, { name }, signal), `The ${cluster.label} has no namespace ${name}: ${remedy}.`,
-  );
-}
-
-async function found(call: Promise<unknown>, otherwise: string): Promise<void> {
-  try {
-    await call;
-  } catch (error) {
-    throw isNotFound(error) ? new AppError('NotFound', otherwise, { cause: error }) : error;
-  }
+  await cluster.client.get(NAMESPACES, { name }, signal)
+    .catch(orNotFound(`The ${cluster.label} has no namespace ${name}: ${remedy}.`));
 }
 
 /** How the source will reach the target; checked before anything is written. */

@@ -2,7 +2,6 @@
 import type { Pod } from '../../api/objects/core.ts';
 import { PODS } from '../../api/resource-types.ts';
 import type { OpenCluster } from '../../kubernetes/client/open-cluster.ts';
-import { isNotFound } from '../../kubernetes/flow/api-error.ts';
 import { toPodChaperon } from '../../model/delegate/pod-chaperon.ts';
 import { restoreSourcePod } from '../../model/proxy/admission-record.ts';
 import { toProxyPodRecord, type ProxyPod } from '../../model/proxy/proxy-pod.ts';
@@ -13,20 +12,14 @@ import type { Rejection } from '../../scheduler/snapshot/rejection.ts';
 import type { PodToSchedule } from '../../scheduler/snapshot/snapshot.ts';
 import { rejectionOf, type PodToExplain } from './dry-run.ts';
 import type { LiveState } from './live-state.ts';
+import { orNotFound } from '../clusters/served-objects.ts';
 
 /** Reads a pod. Throws AppError `NotFound` that names it. */
 export async function readPod(
   { client }: Pick<OpenCluster, 'client'>, at: { readonly namespace: string; readonly name: string },
   signal: AbortSignal,
 ): Promise<Pod> {
-  try {
-    return await client.get(PODS, at, signal);
-  } catch (error) {
-    if (isNotFound(error)) {
-      throw new AppError('NotFound', `There is no pod ${at.name} in namespace ${at.namespace}.`, { cause: error });
-    }
-    throw error;
-  }
+  return client.get(PODS, at, signal).catch(orNotFound(`There is no pod ${at.name} in namespace ${at.namespace}.`));
 }
 
 /** The decision for the pod as its targets are now, without asking them. Throws AppError `BadInput`. */

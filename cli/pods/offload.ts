@@ -10,6 +10,7 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { AppError } from '../../process/errors.ts';
 import { withCluster, withClusterFlags, type ClusterFlags } from '../clusters/cluster-flags.ts';
 import { requireLabel } from '../output/object-names.ts';
+import { orNotFound } from '../clusters/served-objects.ts';
 
 /** What may be offloaded. */
 const KINDS: ReadonlySet<string> = new Set(['namespace', 'namespaces', 'ns']);
@@ -51,7 +52,10 @@ async function offload(kind: string, name: string, flags: OffloadFlags): Promise
   const election = electionOf(kind, name, flags);
   await withCluster(flags, 'offload', async ({ client }, signal) => {
     // The NamespaceElection first: the label takes effect.
-    await client.apply(NAMESPACE_ELECTIONS, election, FIELD_MANAGER, signal).catch(explained);
+    await client.apply(NAMESPACE_ELECTIONS, election, FIELD_MANAGER, signal).catch(orNotFound(
+      'This cluster has no such namespace, or does not serve the kinds of Isthmus: create it, and run "isthmus ' +
+        'install" first.',
+    ));
     await label(client, name, NAMESPACE_ELECT_VALUE, signal);
   });
   console.log(
@@ -132,13 +136,4 @@ async function label(client: ClusterClient, name: string, value: string | null, 
     NAMESPACES, { name }, { patchType: 'merge', patch: { metadata: { labels: { [NAMESPACE_ELECT_LABEL]: value } } } },
     signal,
   );
-}
-
-function explained(error: unknown): never {
-  throw isNotFound(error) ? new AppError(
-    'NotFound',
-    'This cluster has no such namespace, or does not serve the kinds of Isthmus: create it, and run "isthmus ' +
-      'install" first.',
-    { cause: error },
-  ) : error;
 }

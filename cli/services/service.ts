@@ -17,12 +17,17 @@ import { requireLabel } from '../output/object-names.ts';
 import { serviceRunCommand } from './service-run.ts';
 import { servicesTable } from './service-table.ts';
 import { parseAddress } from '../../gateway/protocol/allowed-services.ts';
+import { orNotFound } from '../clusters/served-objects.ts';
 
 interface ServiceFlags extends ClusterFlags {
   readonly namespace: string;
 }
 
 const FIELD_MANAGER = 'isthmus-service-export';
+const orMissingKinds = orNotFound(
+  'This cluster does not serve ServiceExport and ServiceImport, or not the namespace: run "isthmus install ' +
+    '--service-discovery".',
+);
 
 /** The command for commander. */
 export function serviceCommand(): Command {
@@ -66,7 +71,7 @@ export async function exportService(
     throw new AppError('NotFound', `There is no Service ${namespace}/${name} here.`);
   }
   await client.apply(SERVICE_EXPORTS, { metadata: { namespace, name } }, FIELD_MANAGER, signal)
-    .catch(explainMissingKinds);
+    .catch(orMissingKinds);
   const look = async () => {
     const { status } = await client.get(SERVICE_EXPORTS, { namespace, name }, signal);
     return isSettled(status?.conditions) ? status : undefined;
@@ -108,10 +113,8 @@ export async function unexportService(
   client: ClusterClient, { namespace, name }: { readonly namespace: string; readonly name: string },
   signal: AbortSignal,
 ): Promise<string> {
-  await client.delete(SERVICE_EXPORTS, { namespace, name }, {}, signal).catch((error: unknown) => {
-    if (isNotFound(error)) throw new AppError('NotFound', `${namespace}/${name} is not exported from here.`);
-    throw error;
-  });
+  await client.delete(SERVICE_EXPORTS, { namespace, name }, {}, signal)
+    .catch(orNotFound(`${namespace}/${name} is not exported from here.`));
   return `${namespace}/${name} is exported no more.`;
 }
 
@@ -130,7 +133,7 @@ export async function listServices(
 ): Promise<string> {
   const [exports, imports] = await Promise
     .all([client.list(SERVICE_EXPORTS, { namespace }, signal), client.list(SERVICE_IMPORTS, { namespace }, signal)])
-    .catch(explainMissingKinds);
+    .catch(orMissingKinds);
   return servicesTable(exports, imports);
 }
 
@@ -177,13 +180,4 @@ export function dnsStub(address: string): string {
       'where its Corefile has "reload".',
     `${CLUSTERSET_ZONE}:53 {`, '    errors', '    cache 5', `    forward . ${address}`, '}',
   ].join('\n');
-}
-
-function explainMissingKinds(error: unknown): never {
-  if (isNotFound(error)) throw new AppError(
-    'NotFound',
-    'This cluster does not serve ServiceExport and ServiceImport, or not the namespace: run "isthmus install ' +
-      '--service-discovery".',
-  );
-  throw error;
 }

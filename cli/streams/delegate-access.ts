@@ -6,7 +6,6 @@ import {
   CLUSTER_TARGET_NAME_LABEL, PARENT_UID_LABEL, TARGET_NAME_LABEL, TARGET_NAMESPACE_LABEL,
 } from '../../api/objects/keys.ts';
 import { CLUSTER_TARGETS, NODES, POD_CHAPERONS, PODS, SECRETS, TARGETS } from '../../api/resource-types.ts';
-import { isNotFound } from '../../kubernetes/flow/api-error.ts';
 import { ClusterClient, pathOf } from '../../kubernetes/client/cluster-client.ts';
 import type { ClusterConnection } from '../../kubernetes/credentials/kubeconfig.ts';
 import { userAgent, type OpenCluster } from '../../kubernetes/client/open-cluster.ts';
@@ -16,6 +15,7 @@ import { AppError } from '../../process/errors.ts';
 import type { StreamTarget } from '../../virtual-node/streams/stream-permissions.ts';
 import { kubeconfigSecretRef, readTargetConnection } from '../../targets/access/target-kubeconfig.ts';
 import { targetText } from '../clusters/cluster-flags.ts';
+import { orNotFound } from '../clusters/served-objects.ts';
 
 /** Pod, container, and route to its target. */
 export interface DelegateChoice {
@@ -47,7 +47,7 @@ export async function openDelegate(
 ): Promise<DelegateAccess> {
   const { namespace, name } = choice;
   const pod = await source.client.get(PODS, { namespace, name }, signal)
-    .catch(orMissing(`There is no pod ${name} in namespace ${namespace}.`));
+    .catch(orNotFound(`There is no pod ${name} in namespace ${namespace}.`));
   const container = containerOf(pod, choice.container);
   const target = await targetOf(source.client, pod, signal);
   const transport = new Transport(await connectionOf(source, target, choice, signal), userAgent('cli'));
@@ -76,7 +76,7 @@ function containerOf({ spec, metadata }: Pod, wanted: string | undefined): strin
 async function targetOf(client: ClusterClient, { metadata, spec }: Pod, signal: AbortSignal): Promise<TargetRef> {
   const name = spec.nodeName ?? '';
   const node: Node | undefined = name === '' ? undefined : await client.get(NODES, { name }, signal)
-    .catch(orMissing(`Its virtual node ${name} is gone.`));
+    .catch(orNotFound(`Its virtual node ${name} is gone.`));
   const { [CLUSTER_TARGET_NAME_LABEL]: cluster, [TARGET_NAMESPACE_LABEL]: namespace, [TARGET_NAME_LABEL]: target } =
     node?.metadata.labels ?? {};
   if (cluster !== undefined) return { kind: 'ClusterTarget', name: cluster };
@@ -97,7 +97,7 @@ async function connectionOf(
   if (secretRef === undefined) throw new AppError('NotFound', `Target ${targetText(target)} names no kubeconfig.`);
   const { namespace, name } = secretRef;
   const missing =
-    orMissing(`The kubeconfig of target ${targetText(target)}, Secret ${namespace}/${name}, is not there.`);
+    orNotFound(`The kubeconfig of target ${targetText(target)}, Secret ${namespace}/${name}, is not there.`);
   const { data } = await source.client.get(SECRETS, { namespace, name }, signal).catch(missing);
   const kubeconfig = data?.[secretRef.key] ?? '';
   const connection = await readTargetConnection(kubeconfig, secretRef, { gateway: undefined, endpoints: [] });
@@ -109,7 +109,7 @@ async function connectionOf(
 }
 
 async function specOf(client: ClusterClient, target: TargetRef, signal: AbortSignal): Promise<TargetSpec> {
-  const missing = orMissing(`There is no target ${targetText(target)} any more.`);
+  const missing = orNotFound(`There is no target ${targetText(target)} any more.`);
   const { name } = target;
   const object = target.kind === 'Target'
     ? await client.get(TARGETS, { namespace: target.namespace, name }, signal).catch(missing)
@@ -122,10 +122,4 @@ async function findDelegate(client: ClusterClient, { metadata }: Pod, signal: Ab
   const [delegate] = await client.list(PODS, { namespace, labelSelector: `${PARENT_UID_LABEL}=${uid}` }, signal);
   if (delegate !== undefined) return delegate;
   throw new AppError('NotFound', `Pod ${name} has no delegate in its target now.`);
-}
-
-function orMissing(message: string): (error: unknown) => never {
-  return (error) => {
-    throw isNotFound(error) ? new AppError('NotFound', message, { cause: error }) : error;
-  };
 }

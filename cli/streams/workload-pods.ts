@@ -3,13 +3,13 @@ import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
 import type { LabelSelector } from '../../api/objects/selectors.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { DEPLOYMENTS, PODS, SERVICES } from '../../api/resource-types.ts';
-import { isNotFound } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { originalSelector } from '../../delegate-controller/copies/followed-service.ts';
 import { matchesLabelSelector } from '../../model/objects/label-selector.ts';
 import { isTerminating } from '../../model/pod/pod.ts';
 import { PROXY_PODS } from '../../model/proxy/proxy-selection.ts';
 import { AppError } from '../../process/errors.ts';
+import { orNotFound } from '../clusters/served-objects.ts';
 
 /** Kinds with pods of their own, by the names that kubectl knows them by. */
 const KINDS: readonly (readonly [type: ResourceType, names: readonly string[]])[] = [
@@ -62,9 +62,8 @@ export async function choosePod(
   if (choice.kind === 'pod') return choice.name;
   const { type, name } = choice;
   const what = `${type.kind} ${name} in namespace ${namespace}`;
-  const workload: Workload = await client.get(type, { namespace, name }, signal).catch((error: unknown) => {
-    throw isNotFound(error) ? new AppError('NotFound', `There is no ${what}.`, { cause: error }) : error;
-  });
+  const workload: Workload = await client.get(type, { namespace, name }, signal)
+    .catch(orNotFound(`There is no ${what}.`));
   const selector = selectorOf(type, workload);
   const pods = (await client.list(PODS, { namespace, ...PROXY_PODS }, signal))
     .filter(({ metadata }) => matchesLabelSelector(selector, metadata.labels ?? {})).toSorted(byUse);
