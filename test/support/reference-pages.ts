@@ -19,7 +19,8 @@ export function commandsPage(program: Command): string {
   return [
     '# Commands', '',
     `\`isthmus\`, also available as the kubectl plugin \`kubectl isthmus\`. ${PRINTED} With exit code 1 it prints a ` +
-      'line that says what to change ([codes](errors.md)).',
+      'line that says what to change ([codes](errors.md)). A kubeconfig that is not named is the one of kubectl: ' +
+      '`KUBECONFIG`, else `~/.kube/config`, else, in a pod, that of its ServiceAccount.',
     '', ...sections,
   ].join('\n');
 }

@@ -180,6 +180,14 @@ describe('every page of the documentation', () => {
     assert.deepEqual(named.filter((entry) => !isThere(entry.split(' ')[1] ?? '')), []);
   });
 
+  it('names every environment variable that is read', () => {
+    const code = textOf('process/config.ts') + textOf('process/tracing.ts');
+    const read = [...code.matchAll(/env\['(\w+)'\]/g)].map(([, name = '']) => name).filter((name) => name !== 'HOME');
+    const told = pages.filter((page) => /^(?:docs\/[\w-]+|CONTRIBUTING)\.md$/.test(page)).map(textOf).join('\n');
+    assert.ok(read.length > 10);
+    assert.deepEqual(read.filter((name) => !new RegExp(`\\b${name}\\b`).test(told)), []);
+  });
+
   it('has every file that is applied as it is taken by our definitions', () => {
     const examples = readdirSync(join(ROOT, 'docs/examples')).filter((name) => name.endsWith('.yaml'));
     for (const name of examples) for (
