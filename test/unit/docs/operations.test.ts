@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { parse } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import { BROKER_SECRET, CONNECT_PORT, TUNNEL_PORT } from '../../../manifests/objects/gateway.ts';
 import { WIREGUARD_PORT } from '../../../model/network/pod-plane.ts';
 import { DNS_PORT } from '../../../manifests/objects/service-discovery.ts';
@@ -85,6 +85,34 @@ describe('the page of operations', () => {
     const asked = `${requests.cpu} CPU and ${requests.memory} of memory`;
     assert.ok(text.includes(`requests ${asked}, with a limit of ${limits.memory}`));
     assert.equal(values.defaults.replicas, 2);
+  });
+});
+
+interface Rule {
+  readonly resources?: readonly string[];
+  readonly verbs: readonly string[];
+}
+
+/** What the components of a role can change, as `verb resource`. */
+function changesOf(role: 'source' | 'target'): readonly string[] {
+  const folder = `manifests/kustomize/components/permissions-${role}`;
+  const files = readdirSync(join(ROOT, folder)).filter((name) => name !== 'kustomization.yaml');
+  const rules = files.flatMap((name) => parseAllDocuments(textOf(`${folder}/${name}`))).flatMap(
+    (document) => (document.toJS() as { readonly rules?: readonly Rule[] } | null)?.rules ?? [],
+  );
+  return rules.flatMap(({ resources = [], verbs }) => verbs.filter((verb) => !['get', 'list', 'watch'].includes(verb))
+    .flatMap((verb) => resources.map((resource) => `${verb} ${resource}`)));
+}
+
+describe('the page of installation', () => {
+  it('says what a role cannot', () => {
+    const [source, target] = [changesOf('source'), changesOf('target')];
+    assert.ok(source.includes('create pods/binding') && target.includes('create pods'));
+    const matching = (changes: readonly string[], pattern: RegExp) => changes.filter((change) => pattern.test(change));
+    assert.deepEqual(matching(source, /create pods$|pods\/(?:exec|attach|portforward)|roles|rolebindings/), []);
+    assert.deepEqual(matching(target, /pods\/(?:binding|eviction)| nodes/), []);
+    assert.ok(textOf('docs/install.md').includes('In a source nothing of Isthmus can create a pod, exec into one or ' +
+      'grant permissions; in a target nothing can bind or evict a pod, or change a Node'));
   });
 });
 
