@@ -183,8 +183,8 @@ async function targetAccess(request: PeeringRequest, peering: Peering): Promise<
   if (serverName !== undefined && targetServer === undefined) {
     throw new AppError(
       'KubeconfigInvalid',
-      `The ${target.label} sets tls-server-name, which Secrets may not; give --target-server with a host that is in ` +
-        `the API server's certificate.`,
+      `The ${target.label} sets tls-server-name, which the kubeconfig for the source does not get; give ` +
+        `--target-server with a host that is in the API server's certificate.`,
     );
   }
   const access = { server: targetServer ?? server.href.replace(/\/$/, ''), certificateAuthority };

@@ -125,7 +125,7 @@ describe('two clusters that are peered', () => {
     }), { code: 'KubeconfigInvalid', message: /insecure-skip-tls-verify/ }],
     'have a target that is reached under another name': [({ target, connection }) => ({
       target: { client: target.client, connection: { ...connection(), serverName: 'inner' }, label: 'target' },
-    }), { code: 'KubeconfigInvalid', message: /tls-server-name.*--target-server/ }],
+    }), { code: 'KubeconfigInvalid', message: /tls-server-name, which the kubeconfig for.*--target-server/ }],
     'have a target without TLS': [() => ({ targetServer: 'http://target.example' }), { name: 'AppError' }],
   };
   for (const [what, [change, error]] of Object.entries(refused)) {
