@@ -3,11 +3,11 @@ import { Command } from 'commander';
 import type { Secret } from '../../api/objects/core.ts';
 import { BROKER_COPY_LABEL, DEFAULT_INSTALL_NAMESPACE, OWN_ENDPOINT_LABEL } from '../../api/objects/keys.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
-import { CLUSTERSET_MEMBERS, CLUSTERSET_ENDPOINTS, SECRETS } from '../../api/resource-types.ts';
+import { CLUSTERSET_MEMBERS, CLUSTERSET_ENDPOINTS, NAMESPACES, SECRETS } from '../../api/resource-types.ts';
 import { EXPORTED_SERVICES } from '../../api/kinds/service-discovery.ts';
 import { askBroker } from '../../gateway/broker/broker-request.ts';
 import { GATEWAY_SECRET, readGatewaySecret, toGatewaySecret } from '../../gateway/broker/gateway-secret.ts';
-import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
+import { isForbidden, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { isClusterId } from '../../model/network/gateway-names.ts';
 import { createSigningRequest } from '../../process/crypto/certificate-authority.ts';
@@ -79,6 +79,7 @@ export async function join(
   const body = {
     token, clusterId, signingRequest: request, addresses: address, clusterCIDR: clusterCidr, serviceCIDR: serviceCidr,
   };
+  await requireNamespace(client, namespace, signal);
   await requireGatewaySecretIsOurs(client, namespace, signal);
   const answer = await askBroker<{ readonly certificate: string }>(
     { brokerUrl: claims.brokerUrl, authority: claims.authority }, { method: 'POST', path: '/v1/join', body }, signal,
@@ -90,6 +91,19 @@ export async function join(
   await client.apply(SECRETS, secret, 'isthmus-gateway-join', signal);
   return `"${clusterId}" has joined. Run its gateway: isthmus gateway ` +
     `run${address.length === 0 ? ' --listen none' : ''}`;
+}
+
+/** The broker would give away the ID, to a cluster that cannot store its certificate. */
+async function requireNamespace(client: ClusterClient, name: string, signal: AbortSignal): Promise<void> {
+  try {
+    await client.get(NAMESPACES, { name }, signal);
+  } catch (error) {
+    if (isNotFound(error)) throw new AppError(
+      'NotFound', `This cluster has no namespace ${name}: run "isthmus install" first. Nothing was changed.`,
+      { cause: error },
+    );
+    if (!isForbidden(error)) throw error;
+  }
 }
 
 async function requireGatewaySecretIsOurs(

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { BROKER_COPY_LABEL, OWN_ENDPOINT_LABEL } from '../../../../api/objects/keys.ts';
 import { EXPORTED_SERVICES } from '../../../../api/kinds/service-discovery.ts';
-import { CLUSTERSET_ENDPOINTS, CLUSTERSET_MEMBERS, SECRETS } from '../../../../api/resource-types.ts';
+import { CLUSTERSET_ENDPOINTS, CLUSTERSET_MEMBERS, NAMESPACES, SECRETS } from '../../../../api/resource-types.ts';
 import { join, leave } from '../../../../cli/gateway/gateway-membership.ts';
 import { GATEWAY_SECRET, toGatewaySecret } from '../../../../gateway/broker/gateway-secret.ts';
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
@@ -92,6 +92,7 @@ describe('a cluster that leaves its clusterset', () => {
 });
 
 describe('a cluster that joins a clusterset', () => {
+  const INSTALLED = [NAMESPACES, { metadata: { name: NAMESPACE } }] as const;
   const hello = (cluster: MemoryCluster, more: object = {}) => join(cluster.client, {
     namespace: NAMESPACE, clusterId: 'berlin', address: [], clusterCidr: [], serviceCidr: [], token, ...more,
   }, signal);
@@ -115,13 +116,21 @@ describe('a cluster that joins a clusterset', () => {
   }
 
   it('does not ask the broker, which would use up the token, before its Secret can be written', async () => {
-    const cluster = new MemoryCluster([SECRETS, { metadata: { namespace: NAMESPACE, name: GATEWAY_SECRET } }]);
+    const cluster =
+      new MemoryCluster(INSTALLED, [SECRETS, { metadata: { namespace: NAMESPACE, name: GATEWAY_SECRET } }]);
     await assert.rejects(hello(cluster), { code: 'BadInput', message: /rename it, or join with another --namespace/ });
+  });
+
+  it('nor where there is no namespace for its Secret', async () => {
+    await assert.rejects(hello(new MemoryCluster()), {
+      code: 'NotFound', message: `This cluster has no namespace ${NAMESPACE}: run "isthmus install" first. Nothing ` +
+        'was changed.',
+    });
   });
 
   it('may have made its Secret by hand before, without a broker', async () => {
     const { metadata, ...rest } = secret();
     const byHand = { ...rest, metadata: { ...metadata, labels: {} } };
-    await assert.rejects(hello(new MemoryCluster([SECRETS, byHand])), { code: 'BrokerUnreachable' });
+    await assert.rejects(hello(new MemoryCluster(INSTALLED, [SECRETS, byHand])), { code: 'BrokerUnreachable' });
   });
 });
