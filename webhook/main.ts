@@ -14,7 +14,7 @@ import { followMissedPods } from './registration/missed-pods-controller.ts';
 import {
   followCertificateFiles, startSecretCertificate, type CertificateFiles,
 } from './certificates/external-certificate-controller.ts';
-import { startReviewPaths } from './registration/review-path-controller.ts';
+import { ReviewPaths } from './registration/review-path-controller.ts';
 import type { PathTimes } from './registration/review-path.ts';
 import { startRulesController } from './registration/rules-controller.ts';
 import {
@@ -62,7 +62,7 @@ export async function startWebhook(options: WebhookOptions, signal: AbortSignal)
     signal,
   );
   const { host, port, writesManifest = false, drainMs = 0 } = options;
-  const paths = startReviewPaths(
+  const paths = new ReviewPaths(
     { client: options.source, installNamespace: options.installNamespace, times: options.pathTimes, logger }, signal,
   );
   await paths.ready;

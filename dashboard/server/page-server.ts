@@ -35,15 +35,6 @@ export interface PageServerOptions {
   readonly times?: StreamTimes;
 }
 
-/** A running server. */
-export interface PageServer {
-  readonly port: number;
-  /** Takes another certificate for new connections. Throws what `node:tls` throws for a pair that is none. */
-  renew(certificate: CertificatePair): void;
-  /** Ends all streams and connections. */
-  close(): Promise<void>;
-}
-
 /** A browser opens six connections to a host; a few tabs of one viewer need no more than this. */
 const MOST_CONNECTIONS = { here: 128, inCluster: 1_024 };
 /** Of one viewer. */
@@ -64,12 +55,13 @@ const HANDSHAKE_MS = 5_000;
 
 /** Starts the server. Throws AppError `StartFailed` when the port is taken or the certificate is none. */
 export async function startPageServer(options: PageServerOptions): Promise<PageServer> {
-  const server = new OnePageServer(options, await readPageFiles());
+  const server = new PageServer(options, await readPageFiles());
   await server.listen();
   return server;
 }
 
-class OnePageServer implements PageServer {
+/** A running server. */
+export class PageServer {
   readonly #options: PageServerOptions;
   readonly #files: ReadonlyMap<string, PageFile>;
   readonly #document: PageFile;
@@ -105,11 +97,13 @@ class OnePageServer implements PageServer {
     this.#addRoutes();
   }
 
+  /** Where it listens. */
   get port(): number {
     const address = this.#app.server.address();
     return typeof address === 'object' && address !== null ? address.port : this.#options.port;
   }
 
+  /** Throws AppError `StartFailed`. */
   async listen(): Promise<void> {
     const { port, tlsListener: { host } = { host: '127.0.0.1' } } = this.#options;
     await this.#app.listen({ host: listenHost(host), port }).catch((error: unknown) => {
@@ -120,11 +114,13 @@ class OnePageServer implements PageServer {
     });
   }
 
+  /** Takes another certificate for new connections. Throws what `node:tls` throws for a pair that is none. */
   renew(certificate: CertificatePair): void {
     const { server } = this.#app;
     if (server instanceof TlsServer) server.setSecureContext(tlsSettings(certificate));
   }
 
+  /** Ends all streams and connections. */
   async close(): Promise<void> {
     for (const streams of this.#streams.values()) for (const stream of streams) stream.destroy();
     this.#handshakes.end();

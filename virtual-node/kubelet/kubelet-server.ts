@@ -48,15 +48,6 @@ export interface KubeletServerOptions {
   readonly logger: Logger;
 }
 
-/** A listening server. */
-export interface KubeletServer {
-  readonly port: number;
-  /** Replaces the certificate or the client CAs; open connections are not affected. */
-  use(identity: { readonly certificate?: KeyPair; readonly clientAuthority?: string }): void;
-  /** Closes all streams. */
-  close(): Promise<void>;
-}
-
 /** Maximum number of streams; one more is refused. Each needs two connections. */
 const MAX_STREAMS = 2_000;
 /** A command is part of the request line. */
@@ -66,12 +57,13 @@ const UPGRADE_MS = 60_000;
 
 /** Starts to listen. Throws what listening throws. */
 export async function startKubeletServer(options: KubeletServerOptions): Promise<KubeletServer> {
-  const kubelet = new Kubelet(options);
+  const kubelet = new KubeletServer(options);
   await kubelet.listen();
   return kubelet;
 }
 
-class Kubelet implements KubeletServer {
+/** A listening server. */
+export class KubeletServer {
   readonly #options: KubeletServerOptions;
   readonly #logger: Logger;
   readonly #server: Server;
@@ -110,10 +102,12 @@ class Kubelet implements KubeletServer {
     });
   }
 
+  /** Where it listens. */
   get port(): number {
     return (this.#server.address() as AddressInfo).port;
   }
 
+  /** Throws what listening throws. */
   async listen(): Promise<void> {
     const { host, port } = this.#options;
     await new Promise<void>((resolve, reject) => {
@@ -122,6 +116,7 @@ class Kubelet implements KubeletServer {
     });
   }
 
+  /** Replaces the certificate or the client CAs; open connections are not affected. */
   use(identity: Partial<Pick<KubeletServerOptions, 'certificate' | 'clientAuthority'>>): void {
     this.#identity = { ...this.#identity, ...identity };
     this.#server.setSecureContext(
@@ -129,6 +124,7 @@ class Kubelet implements KubeletServer {
     );
   }
 
+  /** Closes all streams. */
   async close(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     for (const stream of this.#streams.keys()) stream.abort(new Error('the kubelet API stops'));

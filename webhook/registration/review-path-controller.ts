@@ -35,27 +35,14 @@ export interface ReviewPathOptions {
   readonly times?: PathTimes | undefined;
 }
 
-/** The accepted paths. */
-export interface ReviewPaths {
-  /** Resolves when segment and configurations are known. */
-  readonly ready: Promise<void>;
-  /** The paths accepted now. */
-  open(): OpenSegments;
-}
-
-/**
- * Starts the controller. It waits for configurations that are not installed yet; {@link ReviewPaths.ready} does not.
- */
-export function startReviewPaths(options: ReviewPathOptions, signal: AbortSignal): ReviewPaths {
-  return new PathKeeper(options, signal);
-}
-
 interface Stored {
   readonly known: StoredSegment | undefined;
   readonly resourceVersion: string;
 }
 
-class PathKeeper implements ReviewPaths {
+/** The accepted paths, and their controller. It waits for configurations that are not installed yet. */
+export class ReviewPaths {
+  /** Resolves when segment and configurations are known; it does not wait for what is not installed. */
   readonly ready: Promise<void>;
   readonly #options: ReviewPathOptions;
   readonly #signal: AbortSignal;
@@ -71,6 +58,7 @@ class PathKeeper implements ReviewPaths {
   #open: OpenSegments = [];
   #isReady: () => void = () => undefined;
 
+  /** Starts the controller. */
   constructor(options: ReviewPathOptions, signal: AbortSignal) {
     const { client, installNamespace, logger } = options;
     this.#options = options;
@@ -106,6 +94,7 @@ class PathKeeper implements ReviewPaths {
     void Promise.all(informers.map((informer) => informer.synced)).then(() => controller.enqueue(KEY));
   }
 
+  /** The paths accepted now. */
   open(): OpenSegments {
     return this.#open;
   }

@@ -58,26 +58,15 @@ export interface AdmissionServerOptions {
   readonly clientAuthority?: string;
 }
 
-/** A running server; `port` is the actual one when 0 was requested. */
-export interface AdmissionServer {
-  readonly port: number;
-  /**
-   * New connections use this certificate, open ones close with their next response. Returns false for an invalid pair
-   * and keeps the previous one.
-   */
-  useCertificate(pair: CertificatePair): boolean;
-  /** Finishes requests in flight, then closes; later calls wait for the first. */
-  close(): Promise<void>;
-}
-
 /** Starts the server. Every review gets a response with the request's uid, even on an error. */
 export async function startAdmissionServer(options: AdmissionServerOptions): Promise<AdmissionServer> {
-  const admission = new Admissions(options);
+  const admission = new AdmissionServer(options);
   await admission.listen();
   return admission;
 }
 
-class Admissions implements AdmissionServer {
+/** A running server. */
+export class AdmissionServer {
   readonly #options: AdmissionServerOptions;
   readonly #app: FastifyInstance<HttpsServer>;
   readonly #budget: RequestBudget;
@@ -154,6 +143,10 @@ class Admissions implements AdmissionServer {
     logger.info({ port: this.port }, 'admission webhook listens');
   }
 
+  /**
+   * New connections use this certificate, open ones close with their next response. Returns false for an invalid pair
+   * and keeps the previous one.
+   */
   useCertificate(pair: CertificatePair): boolean {
     const { logger, metrics } = this.#options;
     const problem = problemOf(pair);
@@ -171,6 +164,7 @@ class Admissions implements AdmissionServer {
     return true;
   }
 
+  /** Finishes requests in flight, then closes; later calls wait for the first. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;

@@ -6,7 +6,7 @@ import type { KubernetesObject, Secret } from '../../../../api/objects/core.ts';
 import type { WebhookConfiguration } from '../../../../api/resource-types.ts';
 import { WEBHOOK_CERTIFICATES_SECRET } from '../../../../api/objects/own-names.ts';
 import { keyNamespace } from '../../../../model/access/key-namespace.ts';
-import { startReviewPaths, type ReviewPaths } from '../../../../webhook/registration/review-path-controller.ts';
+import { ReviewPaths } from '../../../../webhook/registration/review-path-controller.ts';
 import { PLAIN, segmentData, storedSegment, type PathTimes } from '../../../../webhook/registration/review-path.ts';
 import { SILENT } from '../../../support/scripted-api-server.ts';
 import { StoredObjects } from '../../../support/stored-objects.ts';
@@ -44,7 +44,7 @@ async function start(
   const ending = new AbortController();
   t.after(() => ending.abort());
   const paths: ReviewPaths =
-    startReviewPaths({ client: stored.client, installNamespace: NAMESPACE, logger: SILENT, times }, ending.signal);
+    new ReviewPaths({ client: stored.client, installNamespace: NAMESPACE, logger: SILENT, times }, ending.signal);
   const patched = (at: string) => stored.until((writes) => writes.some(({ path }) => path === at));
   return { stored, paths, patched, end: () => ending.abort() };
 }
