@@ -11,7 +11,7 @@ import type { SeenPod } from '../views/seen-pod.ts';
 import type { Filters } from '../wire/routes.ts';
 import type { UnreadablePart, PendingScreen } from '../wire/screens.ts';
 import { Refresh } from './refresh.ts';
-import type { Running, SharedUse } from './shared.ts';
+import { Observed, type Running, type SharedUse } from './shared.ts';
 import type { SourceObservation } from './source-observation.ts';
 import type { SchedulerInputs } from './scheduler-inputs.ts';
 
@@ -21,19 +21,18 @@ const MOST_EXPLAINED = 10;
 const PAUSE_MS = 10_000;
 
 /** The pending pods of a scope. */
-export class PendingReasons implements Running {
+export class PendingReasons extends Observed implements Running {
   readonly #client: ClusterClient;
   readonly #source: SourceObservation;
   readonly #world: SharedUse<SchedulerInputs>;
   readonly #filters: Filters;
-  readonly #listeners = new Set<() => void>();
   readonly #refresh = new Refresh({
     pauseMs: PAUSE_MS, work: (signal) => this.#gather(signal),
     failed: (error) => {
       this.#unreadable = {
         what: 'the evaluation of targets', why: messageOf(error), advice: 'Reload the page after changing that.',
       };
-      this.#changed();
+      this.changed();
     },
   });
   #pods = new Map<string, Pod>();
@@ -43,6 +42,7 @@ export class PendingReasons implements Running {
   constructor(
     client: ClusterClient, source: SourceObservation, world: SharedUse<SchedulerInputs>, filters: Filters,
   ) {
+    super();
     [this.#client, this.#source, this.#world, this.#filters] = [client, source, world, filters];
   }
 
@@ -50,17 +50,12 @@ export class PendingReasons implements Running {
   async run(signal: AbortSignal): Promise<void> {
     const wake = () => {
       this.#refresh.wake();
-      this.#changed();
+      this.changed();
     };
     const forgets = [this.#world.value.onChange(wake), this.#source.onChange(wake)];
     await this.#refresh.run(signal);
     for (const forget of forgets) forget();
     this.#world.release();
-  }
-
-  /** Calls back at each change. */
-  onChange(listener: () => void): void {
-    this.#listeners.add(listener);
   }
 
   /** What is known now; undefined while pods are being read. */
@@ -81,12 +76,8 @@ export class PendingReasons implements Running {
     this.#explanations = 'sessions' in world
       ? await this.#explain(unbound.slice(0, MOST_EXPLAINED), world, signal)
       : new Map();
-    this.#changed();
+    this.changed();
     return unbound.length > 0;
-  }
-
-  #changed(): void {
-    for (const listener of this.#listeners) listener();
   }
 
   async #explain(

@@ -23,7 +23,7 @@ import type { PodName } from '../wire/screen-source.ts';
 import type { UnreadablePart } from '../wire/screens.ts';
 import { ViewerWatch } from './viewer-watch.ts';
 import { Refresh } from './refresh.ts';
-import type { Running, SharedUse } from './shared.ts';
+import { Observed, type Running, type SharedUse } from './shared.ts';
 import type { Simulate } from './simulations.ts';
 import { whatIfWorld, type WhatIf } from './what-if.ts';
 import type { SchedulerInputs } from './scheduler-inputs.ts';
@@ -62,7 +62,7 @@ interface Used {
 }
 
 /** A pod that is looked at. */
-export class PodJourney implements Running {
+export class PodJourney extends Observed implements Running {
   readonly #at: LookedAt;
   readonly #permissions: SharedUse<ViewerPermissions>;
   readonly #world: SharedUse<SchedulerInputs>;
@@ -70,19 +70,18 @@ export class PodJourney implements Running {
   readonly #pod: ViewerWatch<Pod, Pod>;
   readonly #events: ViewerWatch<PodEvent, PodEvent>;
   readonly #actions: ViewerActions;
-  readonly #listeners = new Set<() => void>();
   readonly #side = new Refresh({
     work: (signal) => this.#gatherSide(signal),
     failed: (error) => {
       this.#targetSide = { kind: 'unknown', unreadable: unreadablePartOf('the pod in its target', error) };
-      this.#changed();
+      this.changed();
     },
   });
   readonly #verdicts = new Refresh({
     pauseMs: VERDICTS_PAUSE_MS, work: (signal) => this.#gatherVerdicts(signal),
     failed: (error) => {
       [this.#explanation, this.#planned] = [unreadablePartOf(EVALUATION, error), undefined];
-      this.#changed();
+      this.changed();
     },
   });
   /** What its target's session last knew of it. */
@@ -95,13 +94,14 @@ export class PodJourney implements Running {
   constructor(
     client: ClusterClient, at: LookedAt, { permissions, world, simulate }: Used,
   ) {
+    super();
     [this.#at, this.#world, this.#permissions, this.#simulate] = [at, world, permissions, simulate];
     const asViewer = { client, permissions: permissions.value };
     const { namespace, name } = at;
     this.#pod = new ViewerWatch(
       { ...asViewer, type: PODS, selection: { namespace, fieldSelector: `metadata.name=${name}` } }, (pod) => pod,
       () => {
-        this.#changed();
+        this.changed();
         this.#side.wake();
         this.#verdicts.wake();
       },
@@ -109,15 +109,15 @@ export class PodJourney implements Running {
     const fieldSelector = `involvedObject.kind=Pod,involvedObject.name=${name}`;
     this.#events = new ViewerWatch(
       { ...asViewer, type: CORE_EVENTS, selection: { namespace, fieldSelector } }, (event) => event,
-      () => this.#changed(),
+      () => this.changed(),
     );
-    this.#actions = new ViewerActions(permissions.value, { kinds: ['move'], namespace }, () => this.#changed());
+    this.#actions = new ViewerActions(permissions.value, { kinds: ['move'], namespace }, () => this.changed());
   }
 
   /** Watches until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const forget = this.#world.value.onChange(() => {
-      if (this.#world.value.unreadable !== undefined) this.#changed();
+      if (this.#world.value.unreadable !== undefined) this.changed();
       this.#verdicts.wake();
       if (!isSame(this.#known, this.#knownNow())) this.#side.wake();
     });
@@ -126,12 +126,6 @@ export class PodJourney implements Running {
     forget();
     this.#world.release();
     this.#permissions.release();
-  }
-
-  /** Calls back at each change; the returned function stops that. */
-  onChange(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
   }
 
   /** What is known now. */
@@ -156,7 +150,7 @@ export class PodJourney implements Running {
     if (pod === undefined || targets === undefined) return false;
     this.#known = knownOf(pod, targets);
     this.#targetSide = await sideOf(pod, this.#known, signal);
-    this.#changed();
+    this.changed();
     return true;
   }
 
@@ -171,7 +165,7 @@ export class PodJourney implements Running {
     this.#planned = 'sessions' in whatIf && !('advice' in explanation)
       ? await this.#plannedMore(pod, whatIf, signal) : undefined;
     this.#side.wake(); // Events in a target come without a change of the pod
-    this.#changed();
+    this.changed();
     return true;
   }
 
@@ -180,7 +174,7 @@ export class PodJourney implements Running {
     const { replicas } = this.#at;
     const restored = restoreSourcePod(pod);
     if (replicas === 0 || restored.kind === 'invalid') return undefined;
-    this.#changed(); // the simulation may have to wait for others
+    this.changed(); // the simulation may have to wait for others
     const pods = Array.from({ length: replicas }, () => restored.pod);
     try {
       const recorded = await recordLive(world, signal);
@@ -195,10 +189,6 @@ export class PodJourney implements Running {
     const { targets } = this.#world.value;
     const [pod] = knownRecords(this.#pod.reading) ?? [];
     return pod === undefined || targets === undefined ? undefined : knownOf(pod, targets);
-  }
-
-  #changed(): void {
-    for (const listener of this.#listeners) listener();
   }
 }
 

@@ -10,7 +10,7 @@ import { aborted } from '../../process/lifecycle.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
 import type { UnreadablePart } from '../wire/screens.ts';
 import { RecentValue } from './refresh.ts';
-import type { Running, SharedUse } from './shared.ts';
+import { Observed, type Running, type SharedUse } from './shared.ts';
 import type { ViewerPermissions } from '../permissions/viewer-permissions.ts';
 import { isRefusal, whileAllowed } from '../permissions/while-allowed.ts';
 
@@ -27,16 +27,16 @@ const NOT_CONNECTED: UnreadablePart = {
 };
 
 /** The world, opened while somebody looks. */
-export class SchedulerInputs implements Running {
+export class SchedulerInputs extends Observed implements Running {
   readonly #flags: LiveStateFlags | undefined;
   readonly #permissions: SharedUse<ViewerPermissions>;
-  readonly #listeners = new Set<() => void>();
   #live: LiveState | undefined;
   #unreadable: UnreadablePart | undefined;
-  readonly #look = new RecentValue<LiveState>(FRESH_MS, () => this.#changed());
+  readonly #look = new RecentValue<LiveState>(FRESH_MS, () => this.changed());
 
   /** Without flags there is never one. */
   constructor(flags: LiveStateFlags | undefined, permissions: SharedUse<ViewerPermissions>) {
+    super();
     [this.#flags, this.#permissions] = [flags, permissions];
   }
 
@@ -63,12 +63,6 @@ export class SchedulerInputs implements Running {
     if (live === undefined) return this.#unreadable;
     const found = await this.#look.get(() => live.again()).catch((error: unknown) => unreadablePartOf(error));
     return this.#live === live ? found : this.#unreadable; // the permission to it may have been withdrawn meanwhile
-  }
-
-  /** Calls back when the world is there, and when targets or delegates change; the returned function stops that. */
-  onChange(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
   }
 
   #observe(flags: LiveStateFlags, signal: AbortSignal): Promise<void> {
@@ -104,24 +98,20 @@ export class SchedulerInputs implements Running {
     this.#look.forget();
     const changed = () => {
       this.#look.changed();
-      this.#changed();
+      this.changed();
     };
     live.sessions.listen({
       changed, removed: changed, sessionOpened: (_target, session) => session.delegates.onChange(changed),
     });
     live.inputs.listen({ nodeChanged: changed, rulesChanged: changed });
-    this.#changed();
+    this.changed();
     await aborted(signal);
   }
 
   #tell(unreadable: UnreadablePart): void {
     [this.#live, this.#unreadable] = [undefined, unreadable];
     this.#look.forget();
-    this.#changed();
-  }
-
-  #changed(): void {
-    for (const listener of this.#listeners) listener();
+    this.changed();
   }
 }
 

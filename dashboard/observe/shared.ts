@@ -9,6 +9,21 @@ export interface Running {
   run(signal: AbortSignal): Promise<void>;
 }
 
+/** Calls back at each change of what it observes. */
+export abstract class Observed {
+  readonly #listeners = new Set<() => void>();
+
+  /** Calls back at each change; the returned function stops that. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  protected changed(): void {
+    for (const listener of this.#listeners) listener();
+  }
+}
+
 /** A thing in use; `release` it once. */
 export interface SharedUse<T> {
   readonly value: T;

@@ -3,18 +3,18 @@ import type { KubernetesObject } from '../../api/objects/core.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import type { ClusterClient, Selection } from '../../kubernetes/client/cluster-client.ts';
 import { ViewerWatch } from './viewer-watch.ts';
-import type { Running, SharedUse } from './shared.ts';
+import { Observed, type Running, type SharedUse } from './shared.ts';
 import { ViewerActions, type Offered } from '../permissions/viewer-actions.ts';
 import type { ViewerPermissions } from '../permissions/viewer-permissions.ts';
 
 /** They begin with {@link ViewerWatches.run}, which gives the permissions back at its end. */
-export class ViewerWatches implements Running {
+export class ViewerWatches extends Observed implements Running {
   readonly #client: ClusterClient;
   readonly #permissions: SharedUse<ViewerPermissions>;
   readonly #all: Running[] = [];
-  readonly #listeners = new Set<() => void>();
 
   constructor(client: ClusterClient, permissions: SharedUse<ViewerPermissions>) {
+    super();
     [this.#client, this.#permissions] = [client, permissions];
   }
 
@@ -28,14 +28,14 @@ export class ViewerWatches implements Running {
     type: ResourceType<T>, selection: Selection, project: (object: T) => R | undefined,
   ): ViewerWatch<T, R> {
     const viewer = { client: this.#client, permissions: this.#permissions.value };
-    const watch = new ViewerWatch<T, R>({ ...viewer, type, selection }, project, () => this.#changed());
+    const watch = new ViewerWatch<T, R>({ ...viewer, type, selection }, project, () => this.changed());
     this.#all.push(watch);
     return watch;
   }
 
   /** Adds what the viewer may do. */
   actions(offered: Offered): ViewerActions {
-    const actions = new ViewerActions(this.#permissions.value, offered, () => this.#changed());
+    const actions = new ViewerActions(this.#permissions.value, offered, () => this.changed());
     this.#all.push(actions);
     return actions;
   }
@@ -44,15 +44,5 @@ export class ViewerWatches implements Running {
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all(this.#all.map((watch) => watch.run(signal)));
     this.#permissions.release();
-  }
-
-  /** Calls back at each change of one; the returned function stops that. */
-  onChange(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
-
-  #changed(): void {
-    for (const listener of this.#listeners) listener();
   }
 }
