@@ -1,7 +1,6 @@
 // `npm run bench`: runs the benchmarks, prints figures on standard output and progress on standard error. A failing
 // benchmark does not stop the others; the exit code reports it.
-import { readdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { writeFile } from 'node:fs/promises';
 import { Command } from 'commander';
 import { AppError, messageOf } from '../process/errors.ts';
 import { exitWith, interruptedExitCode, untilStopped } from '../process/lifecycle.ts';
@@ -9,7 +8,6 @@ import type { Benchmark, BenchmarkContext } from './benchmark.ts';
 import { BLACK_HOLE } from './black-hole.ts';
 import { BY_TARGETS } from './by-targets.ts';
 import { COLD_SYNC } from './cold-sync.ts';
-import { topFunctions, topModules, type CpuProfile, type SelfTime } from './cpu-profile.ts';
 import { DECISION } from './decision.ts';
 import { FIRST_CHOICE } from './first-choice.ts';
 import { FOOTPRINT } from './footprint.ts';
@@ -100,7 +98,6 @@ async function bench(
     if (save) await saveResults({ ...report, results: own }, CHECKOUT);
   }
   process.stdout.write(`${formatReport({ machine, commit, results })}\n`);
-  if (profile !== undefined) process.stdout.write(await describeProfiles(profile));
 }
 
 async function runOne(
@@ -117,22 +114,6 @@ async function runOne(
   }
 }
 
-async function describeProfiles(folder: string): Promise<string> {
-  const files = (await readdir(folder)).filter((name) => name.endsWith('.cpuprofile')).toSorted();
-  const texts = await Promise.all(
-    files.map(async (name) => {
-      const profile = JSON.parse(await readFile(join(folder, name), 'utf8')) as CpuProfile;
-      return `\n${name}: time by ` +
-        `itself\n${[...topModules(profile, 15), ...topFunctions(profile, 25)].map(describeTime).join('\n')}\n`;
-    }),
-  );
-  return texts.join('');
-}
-
-function describeTime({ place, ms, fraction }: SelfTime): string {
-  return `${(fraction * 100).toFixed(1).padStart(6)} %  ${ms.toFixed(0).padStart(7)} ms  ${place}`;
-}
-
 const signal = untilStopped();
 const command = new Command('bench')
   .description(
@@ -147,7 +128,7 @@ const command = new Command('bench')
     'numbers of targets for PN, 1,3,10 when missing; the first for P13S, the most for PS, PB and PH', parseTargets,
   )
   .option('--minutes <count>', 'how long PH takes', parseMinutes, 60)
-  .option('--profile <folder>', 'write CPU profiles of our processes there, and print where their time went')
+  .option('--profile <folder>', 'write CPU profiles of our processes there, for the tools of any browser')
   .action((options: BenchOptions) => bench(options, signal));
 try {
   await command.parseAsync();
