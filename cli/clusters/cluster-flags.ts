@@ -13,10 +13,13 @@ export interface ClusterFlags {
   readonly context?: string;
 }
 
-/** Adds `--kubeconfig` and `--context`. */
-export function withClusterFlags(command: Command): Command {
+/** For {@link withClusterFlags} of a process that may run in a pod. */
+export const OR_OWN_ACCOUNT = "that of kubectl, or the pod's ServiceAccount";
+
+/** Adds `--kubeconfig` and `--context`; `which` and `otherwise` are for the help. */
+export function withClusterFlags(command: Command, which = 'this cluster', otherwise = 'that of kubectl'): Command {
   return command
-    .option('--kubeconfig <file>', 'kubeconfig of this cluster; default: that of kubectl')
+    .option('--kubeconfig <file>', `kubeconfig of ${which}; default: ${otherwise}`)
     .option('--context <name>', 'context within the kubeconfig; default: its current-context');
 }
 

@@ -26,18 +26,12 @@ import { runService } from '../../process/lifecycle.ts';
 import { createLogger, type LogLevel } from '../../process/logger.ts';
 import { applyObjects } from '../clusters/apply-objects.ts';
 import { withClusterFlags } from '../clusters/cluster-flags.ts';
-import { withCluster } from './gateway-membership.ts';
+import { withCluster, type ClusterFlags } from './gateway-membership.ts';
 import { withoutOwnNamespace } from '../install/install-namespace.ts';
 import { isOfIsthmus, requireOwn } from '../clusters/own-objects.ts';
 import { healthPortOption, logLevelOption, wholeNumber } from '../clusters/run-flags.ts';
 import { EVERY_ADDRESS, hostPort } from '../../model/network/socket-address.ts';
 import { orNotFound } from '../clusters/served-objects.ts';
-
-interface BrokerFlags {
-  readonly kubeconfig?: string;
-  readonly context?: string;
-  readonly namespace: string;
-}
 
 const AUTHORITY_DAYS = 3_650;
 const SERVING_DAYS = 90;
@@ -98,7 +92,7 @@ async function requireBrokerState(client: ClusterClient, namespace: string, sign
 
 // --- deploy
 
-interface DeployFlags extends BrokerFlags {
+interface DeployFlags extends ClusterFlags {
   readonly url: string;
   readonly image: string;
   readonly workload: boolean;
@@ -154,7 +148,7 @@ export function brokerUrl(text: string): string {
 
 // --- run
 
-interface BrokerRunFlags extends BrokerFlags {
+interface BrokerRunFlags extends ClusterFlags {
   readonly listen: string;
   readonly certificateHours: number;
   readonly healthPort?: number;
@@ -211,14 +205,14 @@ function tokenCommand(): Command {
   return forBroker(new Command('token'))
     .description('print a single-use token with which a cluster can join within 15 minutes')
     .option('--cluster-id <id>', 'the only cluster ID that may join with it')
-    .action((flags: BrokerFlags & { readonly clusterId?: string }) => withCluster(
+    .action((flags: ClusterFlags & { readonly clusterId?: string }) => withCluster(
       flags, async (client, signal) => console.log(await makeToken(client, flags, signal)),
     ));
 }
 
 /** Creates a token of the broker. Throws AppError. */
 async function makeToken(
-  client: ClusterClient, { namespace, clusterId }: Pick<BrokerFlags, 'namespace'> & { readonly clusterId?: string },
+  client: ClusterClient, { namespace, clusterId }: Pick<ClusterFlags, 'namespace'> & { readonly clusterId?: string },
   signal: AbortSignal,
 ): Promise<string> {
   if (clusterId !== undefined && !isClusterId(clusterId)) {
@@ -235,14 +229,14 @@ function revokeCommand(): Command {
   return forBroker(new Command('revoke'))
     .description('end the membership of a cluster at once: revokes its certificates and closes its sessions')
     .argument('<cluster>', 'ID of the cluster')
-    .action((clusterId: string, flags: BrokerFlags) => withCluster(
+    .action((clusterId: string, flags: ClusterFlags) => withCluster(
       flags, async (client, signal) => console.log(await revoke(client, { ...flags, clusterId }, signal)),
     ));
 }
 
 /** Revokes all certificates of a member, and removes what it has told of itself. Throws AppError `NotFound`. */
 export async function revoke(
-  client: ClusterClient, { namespace, clusterId }: Pick<BrokerFlags, 'namespace'> & { readonly clusterId: string },
+  client: ClusterClient, { namespace, clusterId }: Pick<ClusterFlags, 'namespace'> & { readonly clusterId: string },
   signal: AbortSignal,
 ): Promise<string> {
   const missing = orNotFound(`No cluster "${clusterId}" is known to this broker.`);

@@ -33,8 +33,9 @@ interface JoinFlags extends ClusterFlags {
 }
 
 /** Adds the options by which every gateway command finds its cluster. */
-export function withClusterOptions(command: Command): Command {
-  return withClusterFlags(command).option('--namespace <name>', 'install namespace', DEFAULT_INSTALL_NAMESPACE);
+export function withClusterOptions(command: Command, which?: string, otherwise?: string): Command {
+  return withClusterFlags(command, which, otherwise)
+    .option('--namespace <name>', 'install namespace', DEFAULT_INSTALL_NAMESPACE);
 }
 
 /** Runs work with a client of the cluster that the options name, and closes it. */

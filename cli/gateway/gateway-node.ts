@@ -1,7 +1,6 @@
 // `isthmus gateway node`: the pod plane on one node. It needs permission to change the node's network.
 import { Command, Option } from 'commander';
 import { hostname } from 'node:os';
-import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
 import { parseAddress } from '../../gateway/protocol/allowed-services.ts';
 import { startPodPlaneNode } from '../../pod-plane/nodes/pod-plane-node-controller.ts';
 import { openCluster, userAgent } from '../../kubernetes/client/open-cluster.ts';
@@ -14,11 +13,10 @@ import { runService, untilStopped } from '../../process/lifecycle.ts';
 import { createLogger, type LogLevel } from '../../process/logger.ts';
 import { ensureWireguard } from '../../pod-plane/wireguard/wireguard-program.ts';
 import { collect, healthPortOption, logLevelOption, parsePort, wholeNumber } from '../clusters/run-flags.ts';
+import { OR_OWN_ACCOUNT } from '../clusters/cluster-flags.ts';
+import { withClusterOptions, type ClusterFlags } from './gateway-membership.ts';
 
-interface GatewayNodeFlags {
-  readonly kubeconfig?: string;
-  readonly context?: string;
-  readonly namespace: string;
+interface GatewayNodeFlags extends ClusterFlags {
   readonly nodeName: string;
   readonly address: readonly string[];
   readonly listenPort: number;
@@ -32,16 +30,11 @@ const NO_ADDRESS = 'none';
 
 /** The command `gateway node`. */
 export function gatewayNodeCommand(): Command {
-  return new Command('node')
+  return withClusterOptions(new Command('node'), 'the cluster', OR_OWN_ACCOUNT)
     .description(
       'run the pod plane on this node, as root: pods of all clusters reach one another over WireGuard; run it on ' +
         'every node, one is the gateway',
     )
-    .option(
-      '--kubeconfig <file>', "kubeconfig of the cluster; default: that of kubectl, or the pod's ServiceAccount",
-    )
-    .option('--context <name>', 'context within the kubeconfig')
-    .option('--namespace <name>', 'install namespace', DEFAULT_INSTALL_NAMESPACE)
     .addOption(new Option('--node-name <name>', 'name of the Node object of this machine').default(
       hostname(), "the host's name",
     ))

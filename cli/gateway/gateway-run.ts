@@ -2,7 +2,6 @@
 import { Command, Option } from 'commander';
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
-import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
 import {
   parseAddress, parseServices, type AllowedServices, type ServiceAddress,
 } from '../../gateway/protocol/allowed-services.ts';
@@ -18,11 +17,10 @@ import { createLogger, type LogLevel } from '../../process/logger.ts';
 import { collect, healthPortOption, logLevelOption, wholeNumber } from '../clusters/run-flags.ts';
 import { CONNECT_PORT, TUNNEL_PORT } from '../../manifests/objects/gateway.ts';
 import { EVERY_ADDRESS, hostPort } from '../../model/network/socket-address.ts';
+import { OR_OWN_ACCOUNT } from '../clusters/cluster-flags.ts';
+import { withClusterOptions, type ClusterFlags } from './gateway-membership.ts';
 
-interface GatewayRunFlags {
-  readonly kubeconfig?: string;
-  readonly context?: string;
-  readonly namespace: string;
+interface GatewayRunFlags extends ClusterFlags {
   readonly name: string;
   readonly listen: string;
   readonly connect: ServiceAddress;
@@ -37,13 +35,8 @@ interface GatewayRunFlags {
 
 /** The command `gateway run`. */
 export function gatewayRunCommand(): Command {
-  return new Command('run')
+  return withClusterOptions(new Command('run'), 'the cluster', OR_OWN_ACCOUNT)
     .description('run a gateway of a cluster that has joined; several can run, one is active')
-    .option(
-      '--kubeconfig <file>', "kubeconfig of the cluster; default: that of kubectl, or the pod's ServiceAccount",
-    )
-    .option('--context <name>', 'context within the kubeconfig')
-    .option('--namespace <name>', 'install namespace', DEFAULT_INSTALL_NAMESPACE)
     .addOption(new Option('--name <name>', 'name of this process in its ClustersetGateway object').default(
       hostname(), "the host's name",
     ))

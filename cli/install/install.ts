@@ -19,7 +19,7 @@ import { findCondition } from '../../model/objects/conditions.ts';
 import { installManifests, type InstallOptions } from '../../manifests/install.ts';
 import { AppError } from '../../process/errors.ts';
 import { applyObjects, objectName, typeOf, type Progress } from '../clusters/apply-objects.ts';
-import { withCluster, type ClusterFlags } from '../clusters/cluster-flags.ts';
+import { withCluster, withClusterFlags, type ClusterFlags } from '../clusters/cluster-flags.ts';
 import { pollUntil } from '../clusters/poll-until.ts';
 import { ensureNamespaces } from './install-namespace.ts';
 import { withoutKeptDefinition } from './kept-definitions.ts';
@@ -47,12 +47,10 @@ interface InstallFlags extends ClusterFlags {
 
 /** The command for commander. */
 export function installCommand(): Command {
-  return new Command('install')
-    .description(
-      'Install the CRDs, RBAC and webhook configuration into a cluster, as source or target. Can be repeated.',
-    )
-    .option('--kubeconfig <file>', 'kubeconfig of the cluster; default: that of kubectl')
-    .option('--context <name>', "context within the kubeconfig; default: its current-context")
+  const command = new Command('install').description(
+    'Install the CRDs, RBAC and webhook configuration into a cluster, as source or target. Can be repeated.',
+  );
+  return withClusterFlags(command, 'the cluster')
     .option('--namespace <name>', 'install namespace', DEFAULT_INSTALL_NAMESPACE)
     .addOption(
       new Option(

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { Command, Option } from 'commander';
 import type { Pod } from '../../api/objects/core.ts';
-import { DEFAULT_INSTALL_NAMESPACE, PLACEMENT_ANNOTATION } from '../../api/objects/keys.ts';
+import { PLACEMENT_ANNOTATION } from '../../api/objects/keys.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import { selectableLabels } from '../../model/proxy/proxy-pod.ts';
 import { AppError, reasonOf } from '../../process/errors.ts';
@@ -12,20 +12,17 @@ import { structured } from '../output/structured.ts';
 import { explainWithDryRun, readPod } from './explain-pod.ts';
 import { explanationMatrix } from './explanation-matrix.ts';
 import { explanationText } from './explanation-text.ts';
-import { namespaceIn, withNamespace } from '../clusters/cluster-flags.ts';
+import { namespaceIn, withClusterFlags, withInstallNamespace, withNamespace } from '../clusters/cluster-flags.ts';
 import { inFlightLines } from './in-flight-pods.ts';
-import { withLiveState } from './live-state.ts';
+import { withLiveState, type LiveStateFlags } from './live-state.ts';
 import {
   readPolicyManifest, supposePolicyApplies, type WhatIfPolicies, type WrittenPolicy,
 } from './what-if-policy.ts';
 
 const FORMATS = ['json', 'yaml', 'wide', 'matrix'] as const;
 
-interface ExplainFlags {
-  readonly kubeconfig?: string;
-  readonly context?: string;
+interface ExplainFlags extends LiveStateFlags {
   readonly namespace?: string;
-  readonly installNamespace: string;
   readonly output?: (typeof FORMATS)[number];
   readonly withPolicy?: string;
 }
@@ -37,11 +34,8 @@ export function explainCommand(): Command {
       'Explain where an elected pod is placed: the checks and scores of every target, and the smallest change ' +
         'that would place it.',
     )
-    .argument('<pod>', 'pod/NAME')
-    .option('--kubeconfig <file>', 'kubeconfig of the source cluster; default: that of kubectl')
-    .option('--context <name>', 'context within the kubeconfig');
-  return withNamespace(command, 'of the pod')
-    .option('--install-namespace <name>', 'namespace that Isthmus is installed in', DEFAULT_INSTALL_NAMESPACE)
+    .argument('<pod>', 'pod/NAME');
+  return withInstallNamespace(withNamespace(withClusterFlags(command, 'the source cluster'), 'of the pod'))
     .option(
       '--with-policy <file>',
       'assume that the PlacementPolicy or ClusterPlacementPolicy of this manifest applied to the pod; nothing is ' +

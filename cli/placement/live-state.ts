@@ -18,13 +18,11 @@ import {
   readSettingsConfigMap, type SchedulerSettings, type SettingsConfigMap,
 } from '../../scheduler/decision/scheduler-settings.ts';
 import type { TargetSnapshot } from '../../scheduler/snapshot/snapshot.ts';
-import { interruptionOr } from '../clusters/cluster-flags.ts';
+import { interruptionOr, type ClusterFlags } from '../clusters/cluster-flags.ts';
 import { InFlightReservations, type PodsInFlight } from './in-flight-pods.ts';
 
 /** Which cluster, and how to connect. */
-export interface LiveStateFlags {
-  readonly kubeconfig?: string;
-  readonly context?: string;
+export interface LiveStateFlags extends ClusterFlags {
   /** Namespace that Isthmus is installed in. */
   readonly installNamespace: string;
   /** Go on where the source does not say what is there, as for a support archive. */

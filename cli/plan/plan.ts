@@ -4,7 +4,6 @@ import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { Command, Option } from 'commander';
 import type { Pod } from '../../api/objects/core.ts';
-import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
 import { AppError } from '../../process/errors.ts';
 import { exitWith, untilStopped } from '../../process/lifecycle.ts';
 import { parseRecordText, toRecordText } from '../../scheduler/explain/recorded-world.ts';
@@ -12,21 +11,18 @@ import type { Rejection } from '../../scheduler/snapshot/rejection.ts';
 import { structured } from '../output/structured.ts';
 import { rejectionOf } from '../placement/dry-run.ts';
 import { inFlightLines } from '../placement/in-flight-pods.ts';
-import { withLiveState, type LiveState } from '../placement/live-state.ts';
+import { withLiveState, type LiveState, type LiveStateFlags } from '../placement/live-state.ts';
 import { readManifests, readNamed } from './manifest-files.ts';
 import { planText } from './plan-text.ts';
-import { namespaceIn, withNamespace } from '../clusters/cluster-flags.ts';
+import { namespaceIn, withClusterFlags, withInstallNamespace, withNamespace } from '../clusters/cluster-flags.ts';
 import { plannedPods } from './planned-pods.ts';
 import { admitPlanned, simulate, type PlannedPod, type RecordedWorld } from './plan-simulation.ts';
 import { recordLive } from './record-live.ts';
 import { parseAdd, suppose, type AddedNodes } from './what-if.ts';
 
-interface PlanFlags {
+interface PlanFlags extends LiveStateFlags {
   readonly filename: readonly string[];
   readonly namespace?: string;
-  readonly kubeconfig?: string;
-  readonly context?: string;
-  readonly installNamespace: string;
   readonly without: readonly string[];
   readonly add: readonly AddedNodes[];
   readonly snapshot?: string;
@@ -45,10 +41,8 @@ export function planCommand(): Command {
       '-f, --filename <file>', 'manifest, directory of manifests, or - for standard input; can be repeated',
       (text: string, before: readonly string[]) => [...before, ...text.split(',')], [],
     );
-  return withNamespace(command, 'of objects that name none')
-    .option('--kubeconfig <file>', 'kubeconfig of the source cluster; default: that of kubectl')
-    .option('--context <name>', 'context within the kubeconfig')
-    .option('--install-namespace <name>', 'namespace that Isthmus is installed in', DEFAULT_INSTALL_NAMESPACE)
+  const inSource = withClusterFlags(withNamespace(command, 'of objects that name none'), 'the source cluster');
+  return withInstallNamespace(inSource)
     .option(
       '--without <target>', 'assume that a target is unavailable; can be repeated',
       (name: string, before: readonly string[]) => [...before, name], [],

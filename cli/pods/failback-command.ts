@@ -2,7 +2,6 @@
 // WhenStable` does automatically.
 import { Command } from 'commander';
 import type { Node } from '../../api/objects/core.ts';
-import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
 import { NODES, PODS } from '../../api/resource-types.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import { toProxyPodRecord } from '../../model/proxy/proxy-pod.ts';
@@ -13,7 +12,7 @@ import { AppError } from '../../process/errors.ts';
 import { untilStopped } from '../../process/lifecycle.ts';
 import { mayFailBack } from '../../scheduler/failback/failback.ts';
 import { rulesFor } from '../../scheduler/snapshot/placement-rules.ts';
-import { parseTarget } from '../clusters/cluster-flags.ts';
+import { parseTarget, withClusterFlags, withInstallNamespace } from '../clusters/cluster-flags.ts';
 import { evict } from './drain-target.ts';
 import { refusalOfNode } from './move-plan.ts';
 import { requireTarget } from '../clusters/known-target.ts';
@@ -21,15 +20,13 @@ import { withLiveState, type LiveStateFlags } from '../placement/live-state.ts';
 
 /** The command for commander. */
 export function failbackCommand(): Command {
-  return new Command('failback')
+  const command = new Command('failback')
     .description(
       'Evict the pods that run elsewhere because a target was lost, as disruption budgets allow; the scheduler ' +
         'then places their replacements. Pods of policies with failback: Never are left alone.',
     )
-    .argument('<target>', 'NAME of a ClusterTarget, NAMESPACE/NAME of a Target')
-    .option('--kubeconfig <file>', 'kubeconfig of the source cluster; default: that of kubectl')
-    .option('--context <name>', 'context within the kubeconfig')
-    .option('--install-namespace <name>', 'namespace that Isthmus is installed in', DEFAULT_INSTALL_NAMESPACE)
+    .argument('<target>', 'NAME of a ClusterTarget, NAMESPACE/NAME of a Target');
+  return withInstallNamespace(withClusterFlags(command, 'the source cluster'))
     .action((target: string, flags: LiveStateFlags) => failBack(target, flags, untilStopped()));
 }
 

@@ -13,6 +13,7 @@ import {
   healthPortOption, logLevelOption, parseGateways, parseNamespaces, parsePort, parseScoreWeights,
   parseSeconds, wholeNumber,
 } from '../clusters/run-flags.ts';
+import { OR_OWN_ACCOUNT, withClusterFlags, type ClusterFlags } from '../clusters/cluster-flags.ts';
 import { EVERY_ADDRESS } from '../../model/network/socket-address.ts';
 
 const COMPONENTS =
@@ -30,12 +31,10 @@ interface CertificateFlags {
 }
 
 /** The options, as they were given. */
-export interface RunOptions extends CertificateFlags, KubeletFlags, TenantFlags, AccessFlags {
+export interface RunOptions extends ClusterFlags, CertificateFlags, KubeletFlags, TenantFlags, AccessFlags {
   readonly webhookClientCaFile?: string;
   readonly webhookDrainSeconds: number;
   readonly writeSourceManifest?: boolean;
-  readonly kubeconfig?: string;
-  readonly context?: string;
   readonly namespace: string;
   readonly components: readonly Component[];
   readonly webhookHost: string;
@@ -67,11 +66,7 @@ export function withRunOptions(command: Command): Command {
 
 /** Which cluster the process works for, with what, and as what. */
 function withProcessOptions(command: Command): Command {
-  return command
-    .option(
-      '--kubeconfig <file>', "kubeconfig of the cluster; default: that of kubectl, or the pod's ServiceAccount",
-    )
-    .option('--context <name>', 'context within the kubeconfig')
+  return withClusterFlags(command, 'the cluster', OR_OWN_ACCOUNT)
     .option('--namespace <name>', 'namespace that Isthmus is installed in', DEFAULT_INSTALL_NAMESPACE)
     .option('--install', 'run "isthmus install" first; needs administrator permissions')
     .option(
