@@ -68,9 +68,6 @@ const MAX_CONNECTIONS = 4_096;
 export interface GatewayProcess {
   /** Port of the CONNECT endpoint. */
   readonly connectPort: number;
-  /** Port where peers dial in; undefined while passive, or when nobody can. */
-  readonly listenPort: number | undefined;
-  readonly isActive: boolean;
   readonly hasSynced: boolean;
   /** Resolves when everything has stopped after the signal. */
   readonly ended: Promise<void>;
@@ -118,12 +115,6 @@ export async function startGateway(options: GatewayProcessOptions, signal: Abort
   const ended = Promise.all([runParts(options, parts, signal), stopped]).then(() => undefined);
   return {
     connectPort: endpoint.port,
-    get listenPort() {
-      return controller.driver?.port;
-    },
-    get isActive() {
-      return controller.driver !== undefined;
-    },
     get hasSynced() {
       return controller.hasSynced;
     },

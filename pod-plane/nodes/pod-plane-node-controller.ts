@@ -31,9 +31,7 @@ export interface PodPlaneNodeOptions extends Pick<
 
 /** A running process. */
 export interface PodPlaneNode {
-  readonly isActive: boolean;
   readonly hasSynced: boolean;
-  readonly failure: string | undefined;
   /** Resolves when everything has stopped and was removed after the signal. */
   readonly ended: Promise<void>;
 }
@@ -62,14 +60,8 @@ export function startPodPlaneNode(options: PodPlaneNodeOptions, signal: AbortSig
   const down = new AbortController();
   const running = controller.run(signal).finally(() => down.abort());
   return {
-    get isActive() {
-      return controller.isActive;
-    },
     get hasSynced() {
       return controller.hasSynced;
-    },
-    get failure() {
-      return controller.failure;
     },
     ended: Promise
       .all([running, campaign(election, controller, down.signal), showCandidate(options, controller, logger, signal)])
