@@ -48,12 +48,17 @@ function mayMissDeadline({ session }: TargetCluster, chaperon: Chaperon | undefi
   return before !== undefined && (session?.client.transport.clock.latest(now) ?? Infinity) > before - CONFIRM_MARGIN_MS;
 }
 
-/** Targets without a session that may have a candidate: one was sent there, or an earlier process may have sent one. */
-export function unobservedTargets(targets: TargetClusters, memory: PodMemory, isInherited: boolean): string[] {
+/**
+ * Targets that may have a candidate that nobody sees: it was sent there and the session is being reopened, or an
+ * earlier process may have sent it. In the latter case `heard` are the targets that were observed since.
+ */
+export function unobservedTargets(
+  targets: TargetClusters, memory: PodMemory, heard: ReadonlySet<string> | undefined,
+): string[] {
   // one of many targets for most pods: looking at all of them is for pods that an earlier process may have sent
-  const asked = isInherited ? targets.all() : [...memory.targets].flatMap((key) => targets.get(key) ?? []);
+  const asked = heard !== undefined ? targets.all() : [...memory.targets].flatMap((key) => targets.get(key) ?? []);
   return [...asked].filter(({ key, ref, session }) => {
-    if (session?.hasSynced === true) return false;
+    if (session?.hasSynced === true && heard?.has(key) !== false) return false;
     return memory.targets.has(key) || targets.object(ref)?.status.clusterID !== undefined;
   }).map(({ key }) => key);
 }

@@ -46,6 +46,8 @@ export class ClusterCache {
   readonly #startedAt = Date.now();
   /** UIDs of pods without a node in the first list: older than this process, whatever the clocks say. */
   readonly #inherited = new Set<string>();
+  /** Targets whose watches were open in the time of this process as leader: they tell what the last one did there. */
+  readonly #heard = new Set<string>();
   #begun = false;
   /** Deadlines of candidates that a lost target may delay. */
   deadlines: CandidateDeadlines | undefined;
@@ -81,6 +83,7 @@ export class ClusterCache {
       changed: (target) => this.#targetChanged(target),
       removed: (target) => {
         this.#viewed.remove(target.key);
+        this.#heard.delete(target.key);
         this.#verdicts.forget(target.key);
         this.#forgetReservations(target.key);
         this.#enqueuePodsOf(target.key);
@@ -156,6 +159,7 @@ export class ClusterCache {
   #targetChanged(target: TargetCluster): void {
     if (this.#viewed.noteHealth(target)) this.podTracker.wakeWaiting();
     if (target.session?.hasSynced !== true) return;
+    if (target.mayAnswer) this.#heard.add(target.key);
     for (const proxy of unbound(this.#clusters.proxies)) {
       const memory = this.#memories.get(proxy.uid);
       // the watch goes on where it ended: it does not tell again of a candidate that is still there
@@ -245,11 +249,11 @@ export class ClusterCache {
 
   /**
    * Targets that may have a candidate of the pod and cannot be observed now: one was sent there and the session is
-   * being reopened, or the pod is older than this process and the target, which worked before, has not been observed
-   * since.
+   * being reopened, or the pod is older than this process as leader and the target, which worked before, has not been
+   * observed since.
    */
   unobserved(proxy: ProxyPod, memory: PodMemory): string[] {
-    return unobservedTargets(this.#clusters.targets, memory, this.#mayBeInherited(proxy));
+    return unobservedTargets(this.#clusters.targets, memory, this.#mayBeInherited(proxy) ? this.#heard : undefined);
   }
 
   /** Whether an earlier process may have sent a candidate of the pod. */

@@ -147,11 +147,14 @@ describe('targets that cannot be observed', () => {
     fresh: { synced: false, worked: false }, unknown: { synced: false },
   });
   it('are those that worked once, for a pod that another process may have sent', () => assert.deepEqual(
-    unobservedTargets(targets, memoryOf(), true), ['opening', 'closed'],
+    unobservedTargets(targets, memoryOf(), new Set(['listed'])), ['opening', 'closed'],
   ));
-  it('are none for a new pod', () => assert.deepEqual(unobservedTargets(targets, memoryOf(), false), []));
+  it('are also those whose watches were not open since then', () => assert.deepEqual(
+    unobservedTargets(targets, memoryOf(), new Set()), ['listed', 'opening', 'closed'],
+  ));
+  it('are none for a new pod', () => assert.deepEqual(unobservedTargets(targets, memoryOf(), undefined), []));
   it('are those that it was sent to, whether they worked or not', () => assert.deepEqual(
-    unobservedTargets(targets, memoryOf('listed', 'opening', 'fresh', 'unknown', 'removed'), false),
+    unobservedTargets(targets, memoryOf('listed', 'opening', 'fresh', 'unknown', 'removed'), undefined),
     ['opening', 'fresh', 'unknown'],
   ));
 });

@@ -10,22 +10,29 @@ import {
 type ProxyListener = (key: string, before: ProxyPod | undefined, after: ProxyPod | undefined) => void;
 
 /** A source whose pods are told by hand, and one target that worked once and whose session is as a test says. */
-function aWorld(target: { readonly workedOnce: boolean; hasSynced: boolean }) {
+function aWorld(target: { readonly workedOnce: boolean; hasSynced: boolean; mayAnswer?: boolean }) {
   let tell: ProxyListener = () => undefined;
+  let changed: (target: unknown) => void = () => undefined;
   const ref = { kind: 'ClusterTarget', name: 'c' };
   const cluster =
-    { ref, key: 'ClusterTarget/c', nodeName: 'admiralty-c', get session() { return { hasSynced: target.hasSynced }; } };
+    {
+      ref, key: 'ClusterTarget/c', nodeName: 'admiralty-c', availability: { kind: 'ready' }, serverHealth: {},
+      get session() { return { hasSynced: target.hasSynced, client: { transport: {} } }; },
+      get mayAnswer() { return target.mayAnswer ?? true; },
+    };
   const clusters = {
-    proxies: { onChange: (listener: ProxyListener) => (tell = listener), get: () => undefined },
+    proxies: { onChange: (listener: ProxyListener) => (tell = listener), get: () => undefined, by: () => [] },
     targets: {
-      listen: () => undefined, all: () => [cluster], get: () => cluster, byNode: () => cluster,
-      object: () => ({ status: target.workedOnce ? { clusterID: 'uid' } : {} }),
+      listen: (listener: { changed: typeof changed }) => (changed = listener.changed), all: () => [cluster],
+      get: () => cluster, byNode: () => cluster,
+      object: () => ({ labels: {}, spec: {}, status: target.workedOnce ? { clusterID: 'uid' } : {} }),
     },
-    inputs: { listen: () => undefined },
+    inputs: { listen: () => undefined, nodes: { get: () => undefined } },
   };
   const state = new ClusterCache(clusters as unknown as ObservedClusters);
   state.observe(() => undefined);
-  return { state, tell: (proxy: ProxyPod) => tell(proxy.key, undefined, proxy) };
+  changed(cluster);
+  return { state, tell: (proxy: ProxyPod) => tell(proxy.key, undefined, proxy), changed: () => changed(cluster) };
 }
 
 /** Made when the API server's clock says so. */
@@ -68,6 +75,20 @@ describe('targets that may hold a candidate and cannot be asked', () => {
       assert.deepEqual(state.unobserved(proxy, memory), isUnheard ? ['ClusterTarget/c'] : []);
     });
   }
+});
+
+describe('a process that takes over while watches of a target are broken', () => {
+  it('places no pod of before until it has heard of it: the last leader may have sent one there', () => {
+    const target = { workedOnce: true, hasSynced: true, mayAnswer: false };
+    const { state, tell, changed } = aWorld(target);
+    const proxy = madeAt(Date.now() - HOUR);
+    tell(proxy);
+    assert.deepEqual(state.unobserved(proxy, state.memoryOf(proxy.uid)), ['ClusterTarget/c']);
+    target.mayAnswer = true;
+    changed();
+    target.mayAnswer = false;
+    assert.deepEqual(state.unobserved(proxy, state.memoryOf(proxy.uid)), []);
+  });
 });
 
 describe('a candidate that its target has passed over', () => {
