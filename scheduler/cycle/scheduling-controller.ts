@@ -7,13 +7,12 @@ import type { Plan } from '../../model/objects/plan.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { ignoreStale, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
-import {
-  DONE, startController, type Controller, type ReconcileResult,
-} from '../../kubernetes/controller/controller.ts';
+import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
 import type { EventSink } from '../../kubernetes/controller/event-recorder.ts';
 import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
 import type { Informer } from '../../kubernetes/watch/informer.ts';
 import { EventThrottle } from '../../kubernetes/controller/event-throttle.ts';
+import { unbound } from '../../targets/proxy-pods.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
 import {
   countElectedPods, observeDecision, observeRejection, type ElectedPod,
@@ -30,6 +29,7 @@ import type { PlacementInputs } from '../cache/placement-inputs.ts';
 import type { PlacementWorld } from '../decision/placement-constraints.ts';
 import { planPlacement, planUnschedulable, type Candidate, type PlacementState } from './placement.ts';
 import type { PodMemory } from './pod-memory.ts';
+import { inSchedulingOrder } from '../queue/waiting-pods.ts';
 import type { RejectedTarget } from '../decision/schedule-pod.ts';
 import { TargetChooser } from './choose-target.ts';
 
@@ -74,10 +74,17 @@ export function startScheduling(options: SchedulingOptions, signal: AbortSignal)
   const scheduling = new Scheduling(options, new EventThrottle(options.events, signal));
   scheduling.confirmations.start(signal);
   const reconcile = (key: string) => scheduling.reconcile(key, signal);
-  scheduling.observe(
-    startController({ name: 'scheduling', reconcile, concurrency: CONCURRENCY, logger, ready }, signal),
-  );
-  void ready.then(() => scheduling.state.begin());
+  let hasBegun = false;
+  // pods that wait already are decided by priority, whatever order they were listed or woken in
+  const begin = async (): Promise<void> => {
+    await ready;
+    hasBegun = true;
+    scheduling.state.begin();
+    for (const { key } of inSchedulingOrder(unbound(options.proxies))) controller.enqueue(key);
+  };
+  const controller =
+    startController({ name: 'scheduling', reconcile, concurrency: CONCURRENCY, logger, ready: begin() }, signal);
+  scheduling.state.observe((key) => void (hasBegun && controller.enqueue(key)));
   countElectedPods(() => electedPods(options));
   return scheduling.state;
 }
@@ -104,10 +111,6 @@ class Scheduling {
     this.state.deadlines = this.confirmations.deadlines;
     this.#chooser = new TargetChooser(options, this.state);
     this.#sender = new CandidateSender(options.targets, this.state, this.confirmations);
-  }
-
-  observe(controller: Controller): void {
-    this.state.observe((key) => controller.enqueue(key));
   }
 
   async reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {

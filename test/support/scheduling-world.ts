@@ -276,7 +276,12 @@ const NO_POLICIES: PolicyBook = { isComplete: true, policies: [], namespaces: ne
 
 /** Starts the scheduling loop on ClusterTargets of these names, each with room for anything. */
 export async function aSchedulingWorld(
-  t: TestContext, names: readonly string[], { book = NO_POLICIES }: { readonly book?: PolicyBook } = {},
+  t: TestContext, names: readonly string[],
+  { book = NO_POLICIES, waiting = [] }: {
+    readonly book?: PolicyBook;
+    /** Pods that wait when the scheduler starts. */
+    readonly waiting?: readonly Pod[]
+  } = {},
 ): Promise<SchedulingWorld> {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   let now = 1_000;
@@ -385,6 +390,7 @@ export async function aSchedulingWorld(
     tell('changed', target);
     target.publish({ cpu: '64', memory: '256Gi', pods: '110' });
   }
+  for (const pod of waiting) put(pod);
   await settled();
   return world;
 }

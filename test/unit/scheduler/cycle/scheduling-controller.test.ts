@@ -45,7 +45,9 @@ async function aWorld(t: TestContext, cpu: string) {
   const listeners: (typeof tell)[] = [];
   const options = {
     source: answers, sourceId: 'source', logger: SILENT, events: { record: () => undefined }, ready: Promise.resolve(),
-    proxies: { onChange: (listener: typeof tell) => listeners.push(listener), get: () => pod, records: () => [] },
+    proxies: {
+      onChange: (listener: typeof tell) => listeners.push(listener), get: () => pod, records: () => [], by: () => [],
+    },
     targets: {
       listen: () => undefined, all: () => [], get: () => PLACED, byNode: () => PLACED, object: () => undefined,
     },

@@ -60,6 +60,17 @@ describe('a new pod', () => {
   });
 });
 
+describe('pods that wait when the scheduler starts', () => {
+  it('are placed by priority, whatever order they are listed in', async (t) => {
+    const waiting = [0, 7, 100, -5].map((priority) => {
+      const uid = `of-${priority}`;
+      return aPodOf(uid, named(uid), withSpec({ priority }));
+    });
+    const world = await aSchedulingWorld(t, ['a'], { waiting });
+    assert.deepEqual(world.target('a').asked, ['of-100', 'of-7', 'of-0', 'of--5']);
+  });
+});
+
 describe('a target that does not take a pod', () => {
   it('gets its candidate back after a no of its scheduler, and the next one is asked', async (t) => {
     const { world, a, b } = await sent(t);
