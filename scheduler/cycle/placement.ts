@@ -52,6 +52,8 @@ export interface PlacementState {
   readonly scaleUpUntil?: number;
   /** State of the pod's group; missing when it is in none. */
   readonly group?: GroupState['kind'];
+  /** Since when too few pods of the group exist, in ms; missing when enough do. */
+  readonly tooFewSince?: number | undefined;
   /** Targets that may have a candidate from an earlier process, and that this process has not observed yet. */
   readonly unobserved: readonly string[];
 }
@@ -77,6 +79,9 @@ export type PlacementStep =
 
 /** How long a target may take without a decision about any pod, in ms; see `VerdictTimes` for skipped pods. */
 export const VERDICT_TIMEOUT_MS = 10_000;
+
+/** How long candidates of a group are kept while too few of its pods exist, in ms: controllers replace pods at once. */
+export const GROUP_TIMEOUT_MS = 30_000;
 
 /** How long a target with a declared autoscaler may take to add a node, in ms. */
 export const SCALE_UP_TIMEOUT_MS = 300_000;
@@ -132,7 +137,7 @@ function isBeingDeleted({ chaperon, delegate, deletion }: Candidate): boolean {
 }
 
 function planByVerdict(state: PlacementState, candidate: Candidate, now: number): PlacementStep {
-  const { group, scaleUpUntil = 0 } = state;
+  const { group, scaleUpUntil = 0, tooFewSince } = state;
   const { target, delegate } = candidate;
   const verdict = verdictOf(candidate);
   const isNegative = verdict.kind === 'rejected' || verdict.kind === 'gated';
@@ -140,7 +145,8 @@ function planByVerdict(state: PlacementState, candidate: Candidate, now: number)
   if (isNegative && now < scaleUpUntil && delegate !== undefined) return { kind: 'wait', ms: scaleUpUntil - now };
   switch (verdict.kind) {
     case 'scheduled':
-      return mayCommit(group) ? { kind: 'bind', target, plan: planBinding(state, candidate) } : { kind: 'wait' };
+      if (mayCommit(group)) return { kind: 'bind', target, plan: planBinding(state, candidate) };
+      return awaitGroup(candidate, tooFewSince, now);
     case 'rejected':
       return deleteCandidate(candidate, { reason: verdict.reason, message: verdict.message });
     case 'gated':
@@ -161,6 +167,13 @@ function planByVerdict(state: PlacementState, candidate: Candidate, now: number)
 /** The bind is the commit point; for a group, the bind of all members. */
 function mayCommit(group: PlacementState['group']): boolean {
   return group === undefined || group === 'complete';
+}
+
+/** Its delegate may be running: it must not hold its node for pods that nobody creates. */
+function awaitGroup(candidate: Candidate, tooFewSince: number | undefined, now: number): PlacementStep {
+  if (tooFewSince === undefined) return { kind: 'wait' };
+  const ms = tooFewSince + GROUP_TIMEOUT_MS - now;
+  return ms > 0 ? { kind: 'wait', ms } : deleteCandidate(candidate, undefined);
 }
 
 function awaitVerdict(candidate: Candidate, now: number, otherwise: Rejection): PlacementStep {

@@ -35,6 +35,8 @@ export class PodMemory {
   readonly targets = new Set<string>();
   /** Targets whose candidate was abandoned: they stop, or have stopped, what they may have created. */
   readonly abandonedIn = new Set<string>();
+  /** Since when too few pods of its group exist. */
+  tooFewSince: number | undefined;
   readonly #rejections = new Map<string, TimedRejection>();
   readonly #seenAt = new Map<string, number>();
   readonly #deletions = new Map<string, { readonly uid: string; readonly deletion: CandidateDeletion }>();

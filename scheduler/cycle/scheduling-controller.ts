@@ -127,7 +127,7 @@ class Scheduling {
     const now = performance.now();
     const candidates = this.state.gatherCandidates(proxy, memory, now);
     await this.#resolvePendingCreate(proxy, memory, signal);
-    const step = planPlacement(this.#gather(proxy, memory, candidates), now);
+    const step = planPlacement(this.#gather(proxy, memory, candidates, now), now);
     switch (step.kind) {
       case 'no-change':
         return DONE;
@@ -188,10 +188,11 @@ class Scheduling {
     return isSoonEnough ? result : { kind: 'requeue-after', ms };
   }
 
-  #gather(proxy: ProxyPod, memory: PodMemory, candidates: readonly Candidate[]): PlacementState {
+  #gather(proxy: ProxyPod, memory: PodMemory, candidates: readonly Candidate[], now: number): PlacementState {
     const group = this.state.podTracker.groups.stateOf(proxy.uid)?.kind;
+    memory.tooFewSince = group === 'too-few' ? (memory.tooFewSince ?? now) : undefined;
     return {
-      proxy, candidates, pendingCreate: memory.pendingCreate !== undefined,
+      proxy, candidates, pendingCreate: memory.pendingCreate !== undefined, tooFewSince: memory.tooFewSince,
       unobserved: this.state.unobserved(proxy, memory), scaleUpUntil: memory.scaleUpUntil,
       ...(group !== undefined && { group }),
     };

@@ -8,6 +8,7 @@ import { aBook, aClusterPolicy } from '../../../support/placement.ts';
 import {
   aPodOf, FORBIDDEN, gated, homesOf, REJECTED, ROOM, SCHEDULED, writesOf,
 } from '../../../support/scheduled-pods.ts';
+import { GROUP_TIMEOUT_MS } from '../../../../scheduler/cycle/placement.ts';
 import { aSchedulingWorld } from '../../../support/scheduling-world.ts';
 
 const member = (uid: string, minCount = 2) => aPodOf(
@@ -87,8 +88,10 @@ describe('a group', () => {
     const { world, say, binds } = await aGroup(t);
     await say('one', SCHEDULED);
     await world.put(terminating()(world.pods.get('team-a/two')!));
-    await world.pass(60_000);
-    assert.deepEqual([homesOf(world, 'two'), binds()], [[], []]);
+    await world.pass(GROUP_TIMEOUT_MS - 1);
+    assert.deepEqual([homesOf(world, 'two'), homesOf(world, 'one').length], [[], 1], 'another may be made at once');
+    await world.pass(1);
+    assert.deepEqual([homesOf(world, 'one'), binds(), world.state.views.ledger.size], [[], [], 0]);
     await world.put(member('three'));
     await say('three', SCHEDULED);
     await say('one', SCHEDULED);
