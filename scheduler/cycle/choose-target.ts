@@ -15,6 +15,7 @@ import { toPlacementRecord } from '../explain/explain.ts';
 import { requirementsIn } from '../decision/filters.ts';
 import { comparesTargets } from '../decision/per-target.ts';
 import { groupDoesNotFit, tooFewMembers } from '../queue/group-rejections.ts';
+import type { TargetClock } from './candidate-deadlines.ts';
 import type { ClusterCache } from './cluster-cache.ts';
 import { rulesFor, type PolicyBook } from '../snapshot/placement-rules.ts';
 import { toPodToSchedule } from '../decision/placement-constraints.ts';
@@ -30,6 +31,8 @@ export interface ChooserOptions {
   /** UID of the source's kube-system Namespace. */
   readonly sourceId: string;
   readonly proxies: Informer<Pod, ProxyPod>;
+  /** The clock of the source's API server, by which pods are created. */
+  readonly clock?: Pick<TargetClock, 'earliest'>;
   readonly decisionLog?: { write(decision: DecisionToLog): void } | undefined;
 }
 
@@ -228,7 +231,8 @@ export class TargetChooser {
     const { byTarget: rejectedBy, nextEnd } = memory.rejections(now);
     const chaperon = this.#toChaperon(proxy, restored.pod);
     const targets = this.#state.views.snapshots();
-    const question = { proxy, sourcePod: restored.pod, chaperon, now: Date.now() };
+    const question =
+      { proxy, sourcePod: restored.pod, chaperon, now: this.#options.clock?.earliest(now) ?? Date.now() };
     const pod = toPodToSchedule(
       question, this.#state.world, targets, { rejectedBy, intern: (its) => this.#decisions.intern(its) },
     );

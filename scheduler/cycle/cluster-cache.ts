@@ -9,7 +9,7 @@ import type { TargetCluster } from '../../targets/target-cluster.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
 import type { TargetSession } from '../../targets/target-session.ts';
 import { findCandidate, hasEnded, candidateStateOf, unobservedTargets } from './candidate-writer.ts';
-import type { CandidateDeadlines } from './candidate-deadlines.ts';
+import type { CandidateDeadlines, TargetClock } from './candidate-deadlines.ts';
 import { targetNamespaceOf } from './confirmation-controller.ts';
 import type { PlacementInputs } from '../cache/placement-inputs.ts';
 import type { PlacementWorld } from '../decision/placement-constraints.ts';
@@ -30,6 +30,8 @@ export interface ObservedClusters {
   readonly targets: TargetClusters;
   /** Virtual nodes and policies. */
   readonly inputs: PlacementInputs;
+  /** The clock of the source's API server, by which pods are created. */
+  readonly clock?: Pick<TargetClock, 'latest'>;
   /** Score weights and location from the installation's settings. */
   readonly placement?: Pick<PlacementWorld, 'weights' | 'location'> | undefined;
 }
@@ -43,7 +45,7 @@ export class ClusterCache {
   readonly #memories = new Map<string, PodMemory>();
   readonly #verdicts = new VerdictTimes();
   readonly #viewed: ViewedTargets;
-  readonly #startedAt = Date.now();
+  readonly #startedAt: number;
   /** UIDs of pods without a node in the first list: older than this process, whatever the clocks say. */
   readonly #inherited = new Set<string>();
   /** Targets whose watches were open in the time of this process as leader: they tell what the last one did there. */
@@ -55,6 +57,7 @@ export class ClusterCache {
 
   constructor(clusters: ObservedClusters) {
     this.#clusters = clusters;
+    this.#startedAt = clusters.clock?.latest(performance.now()) ?? Date.now();
     this.#viewed = new ViewedTargets(clusters, this.views, () => this.podTracker.wakeWaiting());
   }
 
@@ -103,10 +106,7 @@ export class ClusterCache {
     }
   }
 
-  /**
-   * Nothing of these pods is in the removed target any more, nor need they wait to hear of it: they are placed again,
-   * or let go.
-   */
+  /** Nothing of these pods is in the removed target, nor need they wait to hear of it: they are placed, or let go. */
   #enqueuePodsOf(targetKey: string): void {
     for (const proxy of unbound(this.#clusters.proxies)) {
       const hasAsked = this.#memories.get(proxy.uid)?.targets.has(targetKey) === true;

@@ -107,9 +107,10 @@ class Scheduling {
     this.#successes = successes;
     this.#options = options;
     this.confirmations = new Confirmations(options);
-    this.state = new ClusterCache(options);
+    const withClock = { ...options, clock: options.source.transport.clock };
+    this.state = new ClusterCache(withClock);
     this.state.deadlines = this.confirmations.deadlines;
-    this.#chooser = new TargetChooser(options, this.state);
+    this.#chooser = new TargetChooser(withClock, this.state);
     this.#sender = new CandidateSender(options.targets, this.state, this.confirmations);
   }
 

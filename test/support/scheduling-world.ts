@@ -277,8 +277,10 @@ const NO_POLICIES: PolicyBook = { isComplete: true, policies: [], namespaces: ne
 /** Starts the scheduling loop on ClusterTargets of these names, each with room for anything. */
 export async function aSchedulingWorld(
   t: TestContext, names: readonly string[],
-  { book = NO_POLICIES, waiting = [] }: {
+  { book = NO_POLICIES, waiting = [], serverTime = () => Date.now() }: {
     readonly book?: PolicyBook;
+    /** The clock of the source's API server, in ms since the epoch. */
+    readonly serverTime?: () => number;
     /** Pods that wait when the scheduler starts. */
     readonly waiting?: readonly Pod[]
   } = {},
@@ -327,6 +329,7 @@ export async function aSchedulingWorld(
   };
   const source = {
     metadataOnly: () => source,
+    transport: { clock: { earliest: serverTime, latest: serverTime } },
     patch: (_type: unknown, at: NamedObject['metadata'], command: { readonly patch: Partial<Pod> }) =>
       patch(keyOf({ metadata: at }), command.patch),
     post: (_type: unknown, at: NamedObject['metadata'], { metadata, target }: {

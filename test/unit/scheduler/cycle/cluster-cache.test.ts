@@ -10,7 +10,9 @@ import {
 type ProxyListener = (key: string, before: ProxyPod | undefined, after: ProxyPod | undefined) => void;
 
 /** A source whose pods are told by hand, and one target that worked once and whose session is as a test says. */
-function aWorld(target: { readonly workedOnce: boolean; hasSynced: boolean; mayAnswer?: boolean }) {
+function aWorld(target: {
+  readonly workedOnce: boolean; hasSynced: boolean; mayAnswer?: boolean; readonly serverTime?: number
+}) {
   let tell: ProxyListener = () => undefined;
   let changed: (target: unknown) => void = () => undefined;
   const ref = { kind: 'ClusterTarget', name: 'c' };
@@ -28,6 +30,7 @@ function aWorld(target: { readonly workedOnce: boolean; hasSynced: boolean; mayA
       object: () => ({ labels: {}, spec: {}, status: target.workedOnce ? { clusterID: 'uid' } : {} }),
     },
     inputs: { listen: () => undefined, nodes: { get: () => undefined } },
+    ...(target.serverTime !== undefined && { clock: { latest: () => target.serverTime } }),
   };
   const state = new ClusterCache(clusters as unknown as ObservedClusters);
   state.observe(() => undefined);
@@ -75,6 +78,17 @@ describe('targets that may hold a candidate and cannot be asked', () => {
       assert.deepEqual(state.unobserved(proxy, memory), isUnheard ? ['ClusterTarget/c'] : []);
     });
   }
+});
+
+describe('a pod that is created after the start, by the clock of the API server', () => {
+  it('is new, though our clock is ahead: it waits for no target that is lost', () => {
+    const serverTime = Date.now() - HOUR;
+    const { state, tell } = aWorld({ workedOnce: true, hasSynced: false, serverTime });
+    state.begin();
+    const proxy = madeAt(serverTime + 2_000);
+    tell(proxy);
+    assert.deepEqual(state.unobserved(proxy, state.memoryOf(proxy.uid)), []);
+  });
 });
 
 describe('a process that takes over while watches of a target are broken', () => {

@@ -39,7 +39,8 @@ async function aWorld(t: TestContext, cpu: string) {
   let tell: (key: string, before: ProxyPod | undefined, after: ProxyPod | undefined) => void = () => undefined;
   const binds: number[] = [];
   const answers = {
-    metadataOnly: () => answers, patch: () => Promise.resolve({}),
+    metadataOnly: () => answers, transport: { clock: { earliest: Date.now, latest: Date.now } },
+    patch: () => Promise.resolve({}),
     post: () => (binds.push(binds.length) > 1 ? Promise.resolve({}) : Promise.reject(STORAGE_TIMEOUT)),
   };
   const listeners: (typeof tell)[] = [];

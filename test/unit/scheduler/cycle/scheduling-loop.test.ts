@@ -9,6 +9,7 @@ import { ApiError, UnreachableError } from '../../../../kubernetes/flow/api-erro
 import { specDigests } from '../../../../model/pod/live-changes.ts';
 import { METRICS } from '../../../../process/metrics.ts';
 import { inPhase, named, terminating, withFinalizers, withMetadata, withSpec } from '../../../support/builders.ts';
+import { aBook, aClusterPolicy } from '../../../support/placement.ts';
 import {
   aPodOf, before, FORBIDDEN, gated, homesOf, REJECTED, SCHEDULED, sent, writesOf,
 } from '../../../support/scheduled-pods.ts';
@@ -57,6 +58,18 @@ describe('a new pod', () => {
     await world.pass(600_000);
     assert.equal(world.writes.length, 1);
     assert.deepEqual(world.events.map(({ reason }) => reason), ['FailedScheduling']);
+  });
+});
+
+describe('a tier that opens after a wait', () => {
+  it('opens by the clock of the API server, which pods are created by, whatever ours says', async (t) => {
+    const created = Date.parse('2026-01-01T00:00:00Z');
+    t.mock.method(Date, 'now', () => created - 3_600_000);
+    const tiers = [{ targets: { matchLabels: { no: 'such' } }, waitSeconds: 60 }, { targets: {} }];
+    const book = aBook(aClusterPolicy({ tiers }));
+    const world = await aSchedulingWorld(t, ['a'], { book, serverTime: () => created + 61_000 });
+    await world.put(aPodOf('u', withMetadata({ creationTimestamp: new Date(created).toISOString() })));
+    assert.deepEqual(world.target('a').asked, ['u'], writesOf(world).join());
   });
 });
 
