@@ -90,10 +90,9 @@ export const IS_RESERVED_ANNOTATION = `${ADMIRALTY_PREFIX}is-reserved`;
  * chosen, so the delegate is made. Value {@link TRUE}. */
 export const IS_ALLOWED_ANNOTATION = `${ADMIRALTY_PREFIX}is-allowed`;
 
-/**
- * Annotation on a bound proxy pod, set by the Binding, read by users: name of the target that runs the delegate, as
- * `kind/name`.
- */
+/** Annotation on a bound proxy pod, set by the Binding, read by the scheduler: the pod group that it was bound in. */
+export const BOUND_IN_GROUP_ANNOTATION = `${ADMIRALTY_PREFIX}bound-in-group`;
+/** Annotation on a bound proxy pod, set by the Binding, read by users: target of its delegate, as `kind/name`. */
 export const TARGET_ANNOTATION = `${ADMIRALTY_PREFIX}target`;
 /** Annotation on PodChaperons and delegates, set by the scheduler, and on a bound proxy pod, set by the Binding, read
  * by the feedback controller: digest of the mutable parts of the spec that the delegate was made of. */

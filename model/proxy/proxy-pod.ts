@@ -1,6 +1,7 @@
 // A proxy pod as the scheduler and the feedback controller cache it: a slim record instead of the whole object.
 import {
-  ADOPTED_DELEGATE_ANNOTATION, DELEGATE_FINALIZER, ADMIRALTY_PREFIX, SOURCE_MANIFEST_ANNOTATION,
+  ADOPTED_DELEGATE_ANNOTATION, BOUND_IN_GROUP_ANNOTATION, DELEGATE_FINALIZER, ADMIRALTY_PREFIX,
+  SOURCE_MANIFEST_ANNOTATION,
 } from '../../api/objects/keys.ts';
 import type { Condition, ObjectMeta, Pod, PodPhase, PodSpec, StringMap } from '../../api/objects/core.ts';
 import type { PodAffinityTerm } from '../../api/objects/affinity.ts';
@@ -57,6 +58,8 @@ export interface ProxyPod {
   readonly isReplaceable?: boolean;
   /** The pod group that it is placed with. */
   readonly group?: PodGroup;
+  /** It was bound as a pod of that group. */
+  readonly isBoundInGroup?: true;
   /** Its required anti-affinity, which also applies to later pods. */
   readonly antiAffinity?: readonly PodAffinityTerm[];
   /** Constraints on its cluster; only until the pod is bound. */
@@ -190,15 +193,17 @@ const REPLACING: ReadonlySet<string> = new Set(['ReplicaSet', 'ReplicationContro
 
 function placementFields(
   { metadata, spec }: Pod,
-): Pick<ProxyPod, 'controllerUid' | 'isReplaceable' | 'antiAffinity' | 'group'> {
+): Pick<ProxyPod, 'controllerUid' | 'isReplaceable' | 'antiAffinity' | 'group' | 'isBoundInGroup'> {
   const controller = controllerOf(metadata);
   const antiAffinity = spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   const group = podGroupOf(metadata);
+  const isBoundInGroup = group !== undefined && metadata.annotations?.[BOUND_IN_GROUP_ANNOTATION] === group.name;
   return {
     ...(controller !== undefined && { controllerUid: controller.uid }),
     ...(controller !== undefined && REPLACING.has(controller.kind) && { isReplaceable: true }),
     ...(antiAffinity !== undefined && { antiAffinity }),
     ...(group !== undefined && { group }),
+    ...(isBoundInGroup && { isBoundInGroup }),
   };
 }
 

@@ -176,8 +176,8 @@ export class ClusterCache {
     this.podTracker.count(proxy, nodeName, () => this.#memberState(proxy));
   }
 
-  #memberState(proxy: Pick<ProxyPod, 'key' | 'uid' | 'nodeName'>): MemberState {
-    if (proxy.nodeName !== undefined) return 'bound';
+  #memberState(proxy: ProxyPod): MemberState {
+    if (proxy.nodeName !== undefined) return proxy.isBoundInGroup === true ? 'bound' : 'joined';
     const asked = [...(this.#memories.get(proxy.uid)?.targets ?? [])];
     const isPlaced = asked.some((key) => {
       const target = this.#clusters.targets.get(key);

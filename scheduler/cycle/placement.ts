@@ -1,7 +1,8 @@
 // One step of placing a pod. There is one candidate at a time, and its target decides. The bind is the commit point:
 // before it the scheduler owns the pod and its finalizer, after it the feedback controller does.
 import {
-  CONFIRM_BEFORE_ANNOTATION, DELEGATE_NAME_ANNOTATION, FENCE_ANNOTATION, SPEC_AT_BIND_ANNOTATION, TARGET_ANNOTATION,
+  BOUND_IN_GROUP_ANNOTATION, CONFIRM_BEFORE_ANNOTATION, DELEGATE_NAME_ANNOTATION, FENCE_ANNOTATION,
+  SPEC_AT_BIND_ANNOTATION, TARGET_ANNOTATION,
 } from '../../api/objects/keys.ts';
 import type { Condition } from '../../api/objects/core.ts';
 import { POD_CHAPERONS, PODS } from '../../api/resource-types.ts';
@@ -213,6 +214,7 @@ function planBinding({ proxy }: PlacementState, candidate: Candidate): Plan {
           annotations: {
             [TARGET_ANNOTATION]: candidate.target, [DELEGATE_NAME_ANNOTATION]: delegateName,
             [SPEC_AT_BIND_ANNOTATION]: specDigests, ...fence,
+            ...(proxy.group !== undefined && { [BOUND_IN_GROUP_ANNOTATION]: proxy.group.name }),
           },
         },
         target: { apiVersion: 'v1', kind: 'Node', name: candidate.nodeName },

@@ -5,8 +5,11 @@
 import type { PodGroup } from '../../model/pod/pod-group.ts';
 import { inSchedulingOrder, type WaitingPod } from './waiting-pods.ts';
 
-/** Progress of a member: without a target, sent to one, assigned to a node there, bound. */
-export type MemberState = 'unplaced' | 'asked' | 'placed' | 'bound';
+/**
+ * Progress of a member: without a target, sent to one, assigned to a node there, bound; `joined` was bound before it
+ * was labelled into the group, and does not commit it.
+ */
+export type MemberState = 'unplaced' | 'asked' | 'placed' | 'bound' | 'joined';
 
 /** A member as the index stores it. */
 export interface GroupMember extends WaitingPod {
@@ -91,10 +94,10 @@ export class PodGroups {
     if (member === undefined) return undefined;
     const group = this.#groupOf(member);
     const minCount = Math.max(...[...group.members.values()].map((each) => each.group.minCount));
-    const placed = count(group, ['placed', 'bound']);
+    const placed = count(group, ['placed', 'bound', 'joined']);
     if (group.committed) return { kind: 'complete' };
     const asked = count(group, ['asked']);
-    if (group.failed && asked + placed > 0) return { kind: 'failed' };
+    if (group.failed && count(group, ['asked', 'placed']) > 0) return { kind: 'failed' };
     group.failed = false;
     if (placed >= minCount) return { kind: 'complete' };
     if (group.members.size < minCount) return { kind: 'too-few', exist: group.members.size, minCount };

@@ -3,7 +3,7 @@
 import type { TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { CONFIRM_BEFORE_ANNOTATION, PARENT_UID_LABEL } from '../../api/objects/keys.ts';
-import type { Condition, Pod, PodStatus, ResourceList } from '../../api/objects/core.ts';
+import type { Condition, ObjectMeta, Pod, PodStatus, ResourceList } from '../../api/objects/core.ts';
 import type { ClusterSummary } from '../../api/kinds/cluster-summary.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import type { SourceLease } from '../../api/kinds/source-lease.ts';
@@ -307,13 +307,14 @@ export async function aSchedulingWorld(
     pods.delete(key);
     proxies.tell(key, undefined);
   };
-  const bind = (key: string, uid: string | undefined, node: string): Promise<unknown> => {
+  const bind = (key: string, { uid, annotations }: ObjectMeta, node: string): Promise<unknown> => {
     if (world.onBind !== undefined) return Promise.reject(world.onBind);
     const pod = pods.get(key);
     if (pod === undefined) return Promise.reject(new ApiError(404, 'NotFound', 'it is gone'));
     if (pod.metadata.uid !== uid) return Promise.reject(new ApiError(409, 'Conflict', 'another pod'));
     writes.push({ pod: uid ?? '', what: `bind ${node}` });
-    put({ ...pod, spec: { ...pod.spec, nodeName: node } });
+    const metadata = { ...pod.metadata, annotations: { ...pod.metadata.annotations, ...annotations } };
+    put({ ...pod, metadata, spec: { ...pod.spec, nodeName: node } });
     return Promise.resolve({});
   };
   const patch = (key: string, { metadata, status }: Partial<Pod>): Promise<unknown> => {
@@ -333,8 +334,8 @@ export async function aSchedulingWorld(
     patch: (_type: unknown, at: NamedObject['metadata'], command: { readonly patch: Partial<Pod> }) =>
       patch(keyOf({ metadata: at }), command.patch),
     post: (_type: unknown, at: NamedObject['metadata'], { metadata, target }: {
-      readonly metadata: { readonly uid?: string }; readonly target: { readonly name: string }
-    }) => bind(keyOf({ metadata: at }), metadata.uid, target.name),
+      readonly metadata: ObjectMeta; readonly target: { readonly name: string }
+    }) => bind(keyOf({ metadata: at }), metadata, target.name),
   };
   const options = {
     source, sourceId: 'source', proxies, logger: SILENT, ready: Promise.resolve(),

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { POD_GROUP_LABEL, POD_GROUP_MIN_COUNT_ANNOTATION } from '../../../../api/objects/keys.ts';
-import { annotated, labelled, named, terminating, withRequests, withUid } from '../../../support/builders.ts';
+import { annotated, labelled, named, onNode, terminating, withRequests, withUid } from '../../../support/builders.ts';
 import { aBook, aClusterPolicy } from '../../../support/placement.ts';
 import {
   aPodOf, FORBIDDEN, gated, homesOf, REJECTED, ROOM, SCHEDULED, writesOf,
@@ -83,6 +83,14 @@ describe('a group', () => {
     await world.put(member('three'));
     await say('three', SCHEDULED);
     assert.equal(binds().length, 3);
+  });
+  it('is not committed by a pod that was bound before it was labelled into it', async (t) => {
+    const { world, say, binds } = await aGroup(t, { a: '2', b: '2' }, 3);
+    await world.put(onNode('admiralty-c')(member('of-another', 3)));
+    await say('one', SCHEDULED);
+    assert.deepEqual(binds(), [], 'it counts as one of them, no more');
+    await say('two', SCHEDULED);
+    assert.equal(binds().length, 2);
   });
   it('loses a member that is deleted before the bind, and waits for another', async (t) => {
     const { world, say, binds } = await aGroup(t);

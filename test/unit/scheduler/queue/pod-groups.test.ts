@@ -95,6 +95,14 @@ describe('a member that finds no place', () => {
     assert.equal(told(groups.stateOf('uid-a')), 'needs 3 of a b c');
   });
 
+  it('is waited for no longer once the candidates of the others are gone, whoever has joined', () => {
+    const groups = groupsOf({ a: 'placed', b: 'unplaced', c: 'joined' });
+    assert.equal(told(groups.stateOf('uid-a')), 'needs 1 of b');
+    groups.fail('uid-b');
+    groups.displace('uid-a');
+    assert.equal(told(groups.stateOf('uid-a')), 'needs 2 of a b');
+  });
+
   it('concerns nobody once the group is committed', () => {
     const groups = groupsOf({ a: 'bound', b: 'placed', c: 'unplaced' });
     assert.deepEqual(groups.fail('uid-c'), []);
