@@ -52,7 +52,7 @@ export interface DnsAnswer {
 
 /** TTL in seconds: a dead cluster must disappear soon. */
 export const TTL_SECONDS = 5;
-/** Most endpoints in an answer: it must fit a message over TCP, and clients try only a few. */
+/** Most endpoints, and most records, in an answer: it must fit a message over TCP, and clients try only a few. */
 const MAX_RECORDS = 256;
 const MAX_PORT = 65_535;
 /** Longest name, without its dot at the end (RFC 1035, 3.1). */
@@ -87,9 +87,14 @@ function exists({ cluster, host, port, protocol }: ServiceName, { clusters, port
   if (host !== undefined && !named.some(({ endpoints }) => endpoints.some((endpoint) => hostOf(endpoint) === host))) {
     return false;
   }
-  const known =
-    type === 'Headless' ? named.flatMap(({ endpoints }) => endpoints.flatMap((endpoint) => endpoint.ports)) : ports;
-  return port === undefined || known.some((one) => isPort(one, port, protocol));
+  if (port === undefined) return true;
+  const known = type === 'Headless' ? portLists(named.flatMap(({ endpoints }) => endpoints)) : [ports];
+  return known.some((list) => list.some((one) => isPort(one, port, protocol)));
+}
+
+/** The ports of each slice once: with many ports, looking at those of each endpoint would hold up everybody else. */
+function portLists(endpoints: readonly DnsEndpoint[]): readonly (readonly EndpointPort[])[] {
+  return [...new Set(endpoints.map(({ ports }) => ports))];
 }
 
 function addressesOf(asked: ServiceName, service: DnsService): readonly string[] {
@@ -140,18 +145,24 @@ function serviceRecords(name: string, asked: ServiceName, service: DnsService): 
   if (service.type === 'ClusterSetIP' && asked.cluster === undefined) {
     const addresses = addressesOf(asked, service);
     const target = serviceName({ namespace, name: asked.name });
-    const served = addresses.length === 0 ? [] : service.ports.filter(wanted);
+    const served = addresses.length === 0 ? [] : service.ports.filter(wanted).slice(0, MAX_RECORDS);
     const records = distinct(served.map(({ port: number }) => ({ type: 'SRV', name, target, port: number })));
     return { ...EMPTY, records, additional: addressRecords(target, addresses) };
   }
   const found = healthy(asked, service).map(({ id, endpoint }) => (
     { endpoint, target: serviceName({ namespace, name: asked.name, cluster: id, host: hostOf(endpoint) }) }
   ));
+  const served = new Map(portLists(found.map(({ endpoint }) => endpoint)).map((list) => [list, list.filter(wanted)]));
+  const records: (DnsRecord & { readonly type: 'SRV' })[] = [];
+  for (const { endpoint, target } of found) {
+    const left = MAX_RECORDS - records.length;
+    for (const { port: number = 0 } of served.get(endpoint.ports)?.slice(0, left) ?? []) {
+      records.push({ type: 'SRV', name, target, port: number });
+    }
+  }
   return {
     ...EMPTY,
-    records: distinct(found.flatMap(({ endpoint, target }) => endpoint.ports.filter(wanted).flatMap(
-      ({ port: number }) => (number === undefined ? [] : [{ type: 'SRV', name, target, port: number }]),
-    ))),
+    records: distinct(records),
     additional: found.filter(({ target }) => target.length <= MAX_NAME)
       .flatMap(({ endpoint, target }) => addressRecords(target, [endpoint.address])),
   };

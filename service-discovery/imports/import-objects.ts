@@ -4,7 +4,7 @@
 import type { KubernetesObject, Service, ServicePort } from '../../api/objects/core.ts';
 import {
   IP_FAMILIES, MANAGED_BY_LABEL, MCS_SERVICE_NAME_LABEL, MCS_SOURCE_CLUSTER_LABEL,
-  SERVICE_DISCOVERY_MANAGER, SERVICE_NAME_LABEL, type EndpointSlice, type ExportedService, type ExportedSlice,
+  SERVICE_DISCOVERY_MANAGER, SERVICE_NAME_LABEL, type EndpointSlice, type ExportedService,
   type IpFamily, type ServiceImport,
 } from '../../api/kinds/service-discovery.ts';
 import { acceptedAnnotations, acceptedLabels } from '../../model/naming/label-syntax.ts';
@@ -116,10 +116,10 @@ function toService({ namespace, name, settings }: MergedExports): Service {
 function toSlices(
   exported: ExportedService, view: ImportView, wanted: readonly ServicePort[],
 ): readonly EndpointSlice[] {
-  const { clusterID, ports: own } = exported.spec;
-  const exposed = view.merged.settings.type === 'Headless' ? wanted : wanted.filter(
-    (port) => own.some((one) => isSamePort(one, port)),
-  );
+  const { clusterID } = exported.spec;
+  const own = new Set(exported.spec.ports.map(portKey));
+  const exposed = view.merged.settings.type === 'Headless' ? wanted : wanted.filter((port) => own.has(portKey(port)));
+  const names = new Set(exposed.map(({ name: portName = '' }) => portName));
   const { namespace, name, settings } = view.merged;
   const labels = {
     ...ownLabels(name), [MCS_SOURCE_CLUSTER_LABEL]: clusterID,
@@ -129,7 +129,7 @@ function toSlices(
     const endpoints = slice.endpoints.map(({ address, hostname, ready }) => (
       { addresses: [address], conditions: { ready }, ...(hostname !== undefined && { hostname }) }
     ));
-    const ports = servedPorts(slice, exposed);
+    const ports = slice.ports.filter((port) => names.has(port.name ?? '')); // as of Service and endpoints: by name
     if (ports.length === 0 && settings.ports.length > 0) return [];
     const metadata =
       { namespace, name: joinName([{ constant: 'imported' }, name, clusterID, slice.key], MAX_LABEL_LENGTH), labels };
@@ -140,14 +140,8 @@ function toSlices(
   });
 }
 
-function isSamePort(one: ServicePort, other: ServicePort): boolean {
-  const [here, there] = [one, other].map(({ name = '', protocol = 'TCP', port }) => `${name}/${protocol}/${port}`);
-  return here === there;
-}
-
-/** Endpoint ports match Service ports by name. */
-function servedPorts({ ports }: ExportedSlice, served: readonly ServicePort[]): ExportedSlice['ports'] {
-  return ports.filter(({ name = '' }) => served.some((one) => (one.name ?? '') === name));
+function portKey({ name = '', protocol = 'TCP', port }: ServicePort): string {
+  return `${name}/${protocol}/${port}`;
 }
 
 /** Whether service discovery created an object; others are never changed or deleted. */

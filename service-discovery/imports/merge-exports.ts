@@ -63,19 +63,20 @@ export function mergeExports(exports: readonly ExportedService[]): MergedExports
 /**
  * All ports by name, the oldest export's first. Of a younger export, ports whose name or number is taken are left out,
  * and those that could not be in one Service with the others: a port without a name is its only one. A headless import
- * has no Service.
+ * has no Service. Each port is looked at once: a member decides how many it exports.
  */
 function unionOfPorts(contributors: readonly ExportedService[]): readonly ServicePort[] {
   const isHeadless = contributors[0]?.spec.type === 'Headless';
-  const isSingle = (two: readonly ServicePort[]) => !isHeadless && two.some(({ name = '' }) => name === '');
-  const ports: ServicePort[] = [];
-  for (const port of contributors.flatMap(({ spec }) => spec.ports.flatMap(acceptedPort))) {
-    const isTaken = ports.some((one) => isSingle([one, port]) || (one.name ?? '') === (port.name ?? '') || (
-      one.port === port.port && protocolOf(one) === protocolOf(port)
-    ));
-    if (!isTaken) ports.push(port);
-  }
-  return ports;
+  const [names, numbers] = [new Set<string>(), new Set<string>()];
+  return contributors.flatMap(({ spec }) => spec.ports.flatMap(acceptedPort)).filter((port) => {
+    const { name = '' } = port;
+    const number = `${protocolOf(port)}/${port.port}`;
+    const isAlone = !isHeadless && names.size > 0 && (name === '' || names.has(''));
+    if (isAlone || names.has(name) || numbers.has(number)) return false;
+    names.add(name);
+    numbers.add(number);
+    return true;
+  });
 }
 
 function protocolOf({ protocol = 'TCP' }: ServicePort): string {
