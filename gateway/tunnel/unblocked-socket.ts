@@ -1,22 +1,38 @@
 // Wraps the TLS socket of an HTTP/2 server session. Node stops reading from a session's socket while a write to it is
 // pending (`Http2Session::MaybeStopReading`), so two ends with much to send can deadlock. Here a write completes at
-// once, so that this end always reads and the other end's writes complete. Memory is bounded by the HTTP/2 windows.
+// once, so that this end always reads and the other end's writes complete. What waits to be sent is bounded: by the
+// HTTP/2 windows where the peer keeps to them, and by the end of the connection where it does not read: answers to its
+// pings count for no window, and it may announce any.
 import { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
+import { SESSION_MEMORY_MIB } from '../protocol/tunnel-protocol.ts';
+
+/** Most that a connection may hold unsent, in bytes, and what Node takes for each write besides. */
+const MOST_UNSENT_BYTES = SESSION_MEMORY_MIB << 20;
+const BYTES_OF_WRITE = 512;
 
 /** A duplex whose writes never block its reads. Destroying either end destroys the other. */
 export function unblocked(socket: TLSSocket): Duplex {
+  let unsent = 0;
+  const sent = () => (unsent -= 1);
+  const send = (chunk: Buffer) => {
+    unsent += 1;
+    socket.write(chunk, sent);
+    if (socket.writableLength + unsent * BYTES_OF_WRITE <= MOST_UNSENT_BYTES) return;
+    // once no frame is being read (see session-end.ts)
+    setImmediate(() => socket.destroy(new Error('the peer does not read what it is sent')));
+  };
   const duplex = new Duplex({
     allowHalfOpen: false,
     highWaterMark: 256 << 10,
     read: () => void socket.resume(),
     write: (chunk: Buffer, _encoding, done) => {
-      socket.write(chunk);
+      send(chunk);
       done();
     },
     writev: (chunks, done) => {
       socket.cork();
-      for (const { chunk } of chunks) socket.write(chunk as Buffer);
+      for (const { chunk } of chunks) send(chunk as Buffer);
       socket.uncork();
       done();
     },

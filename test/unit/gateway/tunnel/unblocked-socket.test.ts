@@ -68,6 +68,26 @@ describe('an unblocked socket', () => {
     for (let turn = 0; turn < 50 && bytes < 8 * piece.length; turn += 1) await nextTurn();
     assert.equal(bytes, 8 * piece.length);
   });
+  for (const [what, size, count] of [['much', 1 << 20, 65], ['many small writes', 17, 140_000]] as const) {
+    it(`ends a connection whose peer leaves ${what} unread`, async () => {
+      const { socket, duplex } = wrap();
+      const failed = once(duplex, 'error') as Promise<[Error]>;
+      const piece = Buffer.alloc(size);
+      for (let pieces = 0; pieces < count; pieces += 1) duplex.write(piece);
+      assert.match((await failed)[0].message, /does not read/);
+      assert.equal(socket.destroyed, true);
+    });
+  }
+  it('keeps a connection whose peer reads as much', async () => {
+    const { socket, duplex } = wrap();
+    const piece = Buffer.alloc(1 << 20);
+    for (let pieces = 0; pieces < 65; pieces += 1) {
+      duplex.write(piece);
+      socket.held.shift()?.();
+      await nextTurn();
+    }
+    assert.deepEqual([socket.sent.length, socket.destroyed], [65, false]);
+  });
   it('ends when the other end has ended, and when this one has', async () => {
     const one = wrap();
     one.duplex.resume();
