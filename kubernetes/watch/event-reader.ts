@@ -13,6 +13,15 @@ export interface EventStream {
   readonly maxLineBytes: number | undefined;
 }
 
+/** Nothing came over the watch for too long, although its connection may live. */
+export class SilentWatchError extends Error {
+  override readonly name = 'SilentWatchError';
+
+  constructor() {
+    super('the watch was silent for too long');
+  }
+}
+
 /** Time in ms for which the events of one watch are read before the event loop has a turn. */
 const TIME_SLICE_MS = 5;
 
@@ -61,7 +70,7 @@ class EventReader {
   ) {
     [this.#body, this.#take, this.#ended] = [body, take, ended];
     this.#lines = new JsonLines(read, maxLineBytes);
-    this.#watchdog = setTimeout(() => body.destroy(new Error('the watch was silent for too long')), silenceMs);
+    this.#watchdog = setTimeout(() => body.destroy(new SilentWatchError()), silenceMs);
   }
 
   start(): void {

@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import type { FieldsOf } from '../../model/objects/fields.ts';
+import { isLater } from '../../model/objects/resource-version.ts';
 import { messageOf } from '../../process/errors.ts';
 import { ApiError, isExpired, UnreachableError, type OnceReachable } from '../flow/api-error.ts';
 import { backoffDelay, delayUnless } from '../flow/backoff.ts';
@@ -15,7 +16,7 @@ import { checkValues, LimitError } from '../connect/connection-limits.ts';
 import type { ReadDocument } from '../json/json-lines.ts';
 import type { WatchStream } from '../http/open-stream.ts';
 import { continueTokenOf, readersOf, type CollectionReaders } from '../json/watched-fields.ts';
-import { readEvents, type EventStream } from './event-reader.ts';
+import { readEvents, SilentWatchError, type EventStream } from './event-reader.ts';
 import type { WatchDemand } from './watch-demand.ts';
 import { deliver, InitialList, type ReflectorSink, type WatchEvent } from './watch-events.ts';
 
@@ -58,7 +59,7 @@ const QUIET_WATCH_SECONDS = { least: 60, spread: 20 };
 export async function reflect<T extends KubernetesObject>(
   source: ReflectorSource<T>, sink: ReflectorSink<T>, signal: AbortSignal,
 ): Promise<void> {
-  const progress: Progress = { version: undefined, openedAt: undefined, isRefused: false };
+  const progress: Progress = { version: undefined, openedAt: undefined, isRefused: false, wasSilent: false };
   const opened = { ...source, read: readersOf(source.fields) };
   let failures = 0;
   let refusals = 0;
@@ -84,6 +85,8 @@ interface Progress {
   openedAt: number | undefined;
   /** Waits for the next retry of a forbidden request. */
   isRefused: boolean;
+  /** The last watch delivered nothing for too long, not even a bookmark. */
+  wasSilent: boolean;
 }
 
 /** Why the watch ended; `retryAfterMs` is the server's Retry-After, `onceReachable` is of one that did not answer. */
@@ -107,6 +110,7 @@ async function listAndWatch<T extends KubernetesObject>(
     if (error instanceof CredentialsChangedError) return { kind: 'rotated' };
     if (signal.aborted) return { kind: 'ended', retryAfterMs: 0 };
     if (isExpired(error)) progress.version = undefined;
+    progress.wasSilent = error instanceof SilentWatchError;
     if (error instanceof LimitError) source.client.transport.budget?.exceeded(error);
     sink.connection({ open: false, error });
     source.logger.debug({ resource: source.type.plural, error: messageOf(error) }, 'watch interrupted');
@@ -139,12 +143,26 @@ async function listUntilDemanded<T extends KubernetesObject>(
 async function watchFrom<T extends KubernetesObject>(
   source: OpenedSource<T>, sink: ReflectorSink<T>, progress: Progress, signal: AbortSignal,
 ): Promise<void> {
+  if (progress.wasSilent && progress.version !== undefined && await isRestored(source, progress.version, signal)) {
+    progress.version = undefined;
+  }
   progress.version ??= await listPages(source, sink, signal);
   const { body, silenceMs } = await openWatch(source, { resourceVersion: progress.version }, signal);
   opened(source, sink, progress);
   await readEvents({ body, silenceMs, ...linesOf(source) }, (event) => {
     progress.version = deliver(event as WatchEvent<T>, progress.version ?? '', sink);
   });
+}
+
+/**
+ * Whether the server is at an earlier version than this one, because its etcd was restored from a backup. It delivers
+ * no events and no bookmarks then until it is past that version again, which may take days.
+ */
+async function isRestored<T extends KubernetesObject>(
+  { client, type, selection, read }: OpenedSource<T>, version: string, signal: AbortSignal,
+): Promise<boolean> {
+  const page = read.page(await client.listPageBytes(type, selection, { limit: 1 }, signal)) as ListPage<T>;
+  return isLater(version, page.metadata.resourceVersion);
 }
 
 /** A streaming list (WatchList, KEP-3157). Falls back to pages where the server does not support it. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
-import { afterEach, beforeEach, describe, it } from 'node:test';
+import { afterEach, beforeEach, describe, it, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { KubernetesObject } from '../../../../api/objects/core.ts';
 import { PODS } from '../../../../api/resource-types.ts';
@@ -526,15 +526,9 @@ describe('reflect', () => {
     assert(sink.errors.every((error) => error instanceof UnreachableError));
   });
 
-  const silences: Record<string, (watch: Exchange) => Promise<void>> = {
-    'is silent for too long': async (watch) => {
-      watch.open();
-      await sink.until('open');
-    },
-    'stalls in an error answer': async (watch) => watch.open(500),
-  };
-  for (const [what, fallSilent] of Object.entries(silences)) {
-    it(`gives up a watch that ${what}, and resumes`, async (t) => {
+  describe('a watch without a word', () => {
+    /** Follows a server whose streams may be silent for half a second, until its first watch is asked for. */
+    async function untilWatched(t: TestContext): Promise<Exchange> {
       assert(TRANSPORT_TIMINGS.silenceMs <= 45_000);
       const transport = new Transport(server.connection(), 'isthmus-test', { silenceMs: 500, callTimeoutMs: 500 });
       transport.offersStreamingLists = false;
@@ -542,16 +536,47 @@ describe('reflect', () => {
       running = reflect(
         { client: new ClusterClient(transport), type: PODS, selection: {}, logger: SILENT }, sink as never, stop.signal,
       );
-      await server.list('10');
-      const watch = await server.next();
-      await fallSilent(watch);
+      await server.list('1000', pod('x', '1000'));
+      return server.next();
+    }
+    async function untilSilent(t: TestContext): Promise<void> {
+      const watch = await untilWatched(t);
+      watch.open();
+      await sink.until('open');
       sink.take();
-      await server.watch('10');
+      await watch.closed();
+    }
+    const versionAsked = async (resourceVersion: string) => {
+      const asked = await server.list(resourceVersion, pod('y', resourceVersion));
+      assert.equal(asked.query.get('limit'), '1');
+    };
+
+    it('is given up where it stalls in an error answer, and resumes', async (t) => {
+      const watch = await untilWatched(t);
+      watch.open(500);
+      await server.watch('1000');
       await watch.closed();
       await sink.until('open');
       assert.deepEqual(sink.take().slice(-2), ['broken', 'open']);
     });
-  }
+    for (const version of ['1000', '1001']) {
+      it(`is given up after a while, and resumes at a server that is at version ${version}`, async (t) => {
+        await untilSilent(t);
+        await versionAsked(version);
+        await server.watch('1000');
+        await sink.until('open');
+        assert.deepEqual(sink.take(), ['broken', 'open']);
+      });
+    }
+    it('is followed by a list where the server was restored to an earlier version', async (t) => {
+      await untilSilent(t);
+      await versionAsked('900');
+      await server.list('900', pod('y', '900'));
+      await server.watch('900');
+      await sink.until('open');
+      assert.deepEqual(sink.take(), ['broken', 'listing', 'listed y', 'bookmark 900', 'list ended', 'open']);
+    });
+  });
 
   describe('stopping', () => {
     const moments: Record<string, () => Promise<void>> = {
