@@ -9,6 +9,8 @@ const HEARTBEAT_MS = 10_000;
 /** Largest unsent backlog of one member; all exports at once fit. */
 const MAX_UNREAD_BYTES = 64 << 20;
 const MAX_STREAMS = 1_000;
+/** Of one member: its active gateway has one, and another while it renews its certificate or hands over. */
+const MAX_STREAMS_OF_MEMBER = 4;
 /** Debounce interval for export changes in ms: a rollout changes one export many times. */
 const GATHER_MS = 100;
 
@@ -33,8 +35,13 @@ export class MemberStreams {
     return this.#streams.size >= MAX_STREAMS;
   }
 
-  /** Opens a stream with the current state as its first line. Ends when the certificate is no longer valid. */
+  /**
+   * Opens a stream with the current state as its first line. Ends when the certificate is no longer valid, or when the
+   * member has opened some more: one member must not take the places of others, nor the memory for many backlogs.
+   */
   open(reply: FastifyReply, peer: KnownPeer): void {
+    const others = [...this.#streams].filter(([, { clusterId }]) => clusterId === peer.clusterId);
+    for (const [{ raw }] of others.toReversed().slice(MAX_STREAMS_OF_MEMBER - 1)) raw.destroy();
     reply.hijack();
     reply.raw.writeHead(200, { 'content-type': 'application/x-ndjson' });
     this.#streams.set(reply, peer);

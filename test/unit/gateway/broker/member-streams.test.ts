@@ -129,9 +129,17 @@ describe('the stream of a member', () => {
     assert.deepEqual([slow.destroyed, quick.destroyed], [true, false]);
   });
 
+  it('is one of the last four of its member, so that one member leaves room for the others', async (t) => {
+    const { open } = await world(t);
+    const other = open('AA', 'us');
+    const all = Array.from({ length: 6 }, () => open());
+    assert.deepEqual(all.map(({ destroyed }) => destroyed), [true, true, false, false, false, false]);
+    assert.equal(other.destroyed, false);
+  });
+
   it('is one of a thousand at most; each that closes makes room', async (t) => {
     const { streams, open } = await world(t);
-    const all = Array.from({ length: 999 }, () => open());
+    const all = Array.from({ length: 999 }, (_, index) => open('AA', `member-${index}`));
     assert.equal(streams.isFull, false);
     open();
     assert.equal(streams.isFull, true);
