@@ -45,7 +45,10 @@ export class MemberStreams {
     reply.hijack();
     reply.raw.writeHead(200, { 'content-type': 'application/x-ndjson' });
     this.#streams.set(reply, peer);
-    const timer = setInterval(() => send(reply, '\n'), HEARTBEAT_MS);
+    const timer = setInterval(() => {
+      if (Date.now() < peer.notAfterMs) send(reply, '\n');
+      else reply.raw.destroy();
+    }, HEARTBEAT_MS);
     reply.raw.once('close', () => {
       clearInterval(timer);
       this.#streams.delete(reply);

@@ -37,14 +37,14 @@ const eu: ClustersetMember = {
 };
 
 async function world(t: TestContext) {
-  t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
+  t.mock.timers.enable({ apis: ['setTimeout', 'setInterval', 'Date'] });
   const store = new MemoryMemberStore();
   await store.saveCluster(eu);
   const streams = new MemberStreams(store);
-  const open = (serial = 'AA', clusterId = 'eu') => {
+  const open = (serial = 'AA', clusterId = 'eu', notAfterMs = Infinity) => {
     const raw = new StreamDouble();
     const reply = { raw, hijack: () => undefined } as unknown as FastifyReply;
-    streams.open(reply, { clusterId, serial, notAfterMs: Infinity });
+    streams.open(reply, { clusterId, serial, notAfterMs });
     return raw;
   };
   const change = async (spec: Partial<ClustersetMember['spec']>) => {
@@ -112,6 +112,15 @@ describe('the stream of a member', () => {
     await change({ revokedSerials: ['AA'] });
     assert.deepEqual([revoked.destroyed, renewed.destroyed], [true, false]);
     assert.equal(revoked.lines.length, 1, 'what changed is not told to it');
+  });
+
+  it('ends soon after its certificate has expired', async (t) => {
+    const { open } = await world(t);
+    const stream = open('AA', 'eu', Date.now() + 15_000);
+    t.mock.timers.tick(10_000);
+    assert.equal(stream.destroyed, false);
+    t.mock.timers.tick(10_000);
+    assert.equal(stream.destroyed, true);
   });
 
   it('ends when the member has left', async (t) => {
