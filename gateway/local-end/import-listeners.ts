@@ -59,6 +59,8 @@ export function planListeners({ clusterId, exports, range, given: before, taken 
   const imports = exports.filter(({ spec }) => spec.clusterID !== clusterId && spec.type === 'ClusterSetIP')
     .toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1));
   const isUsable = (port: number) => port >= range.first && port <= range.last && !taken.has(port);
+  const usable = range.last - range.first + 1 - [...taken].filter((port) => port >= range.first && port <= range.last)
+    .length;
   const targets = new Map<number, ListenerTarget>();
   const given = imports.map(
     (one) => [one, keptNumbers(
@@ -70,7 +72,10 @@ export function planListeners({ clusterId, exports, range, given: before, taken 
   for (const [one, numbers] of given) {
     for (const port of portsOf(one)) {
       if (numbers.has(port)) continue;
-      const free = firstFree(`${nameOf(one)} ${port}`, range, (number) => !isUsable(number) || targets.has(number));
+      // a member decides how many ports it exports: a full range is not searched for each of them
+      const free = targets.size >= usable
+        ? undefined
+        : firstFree(`${nameOf(one)} ${port}`, range, (number) => !isUsable(number) || targets.has(number));
       if (free === undefined) {
         without.add(nameOf(one));
         continue;

@@ -30,6 +30,18 @@ describe('the listeners of a gateway', () => {
     ).targets.size,
     0,
   ));
+  it('are not searched for in a full range: a member decides how many ports it exports', () => {
+    let looks = 0;
+    const taken = new Set<number>([20_003]);
+    taken.has = (port) => {
+      looks += 1;
+      return port === 20_003;
+    };
+    const numbers = Array.from({ length: 1_000 }, (_, index) => index + 1);
+    const { targets } = plan([exportOf('us', { ports: tcp(...numbers) })], { taken });
+    assert.equal(targets.size, 9);
+    assert(looks <= 9 * 10, `${looks} looks at 10 ports`);
+  });
   it('are recorded once', () => {
     const us = exportOf('us');
     const changed = plan([us]).changed.get('us.shop.web') ?? [];
