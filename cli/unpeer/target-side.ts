@@ -21,7 +21,7 @@ import {
   isOfIsthmus, PEER_FIELD_MANAGER, removeOwn, type OwnedBy, type ObjectRef,
 } from '../clusters/own-objects.ts';
 import { podModeRemains, isPodModeTarget, leavePodModeTarget } from './pod-mode-target.ts';
-import { leftBehindRef, refName, type TargetRemnants } from './target-remnants.ts';
+import { isLeftBehind, leftBehindRef, refName, type TargetRemnants } from './target-remnants.ts';
 
 /** What to leave, and how. */
 export interface Leave {
@@ -48,6 +48,8 @@ export interface Identity extends Leave {
   readonly secret: Secret | undefined;
   /** The (Cluster)Target is there still. */
   readonly isThere: boolean;
+  /** An earlier command has asked the target to remove this source, and has not written down that it keeps it. */
+  readonly isLeaving: boolean;
   /** The target was peered as one without Isthmus. */
   readonly isPodMode: boolean;
 }
@@ -63,8 +65,14 @@ export async function findIdentity(leave: Leave, remnants: TargetRemnants, signa
   const sourceId = await readClusterId(leave.client, signal);
   return {
     ...leave, name: accountIn(secret) ?? sourceName({ name: leave.target.name, sourceId }), sourceId, secret,
-    isThere: object !== undefined, isPodMode: await isPodMode(leave, { remnants, sourceId }, signal),
+    isThere: object !== undefined, isLeaving: await isLeaving(leave, remnants, signal),
+    isPodMode: await isPodMode(leave, { remnants, sourceId }, signal),
   };
+}
+
+async function isLeaving(leave: Leave, { secret }: TargetRemnants, signal: AbortSignal): Promise<boolean> {
+  return leave.targetAdministrator === undefined && secret?.metadata.annotations?.[LEAVING_ANNOTATION] === TRUE
+    && !(await isLeftBehind(leave, signal));
 }
 
 /** Where the target has gone from the source, its administrator's kubeconfig shows what it was. */
@@ -100,13 +108,14 @@ function peeringOf({ target, installNamespace, sourceId }: Leave & { readonly so
  */
 export async function removeIdentity(identity: Identity, progress: Progress): Promise<string | undefined> {
   const { targetAdministrator, secret, isForced, isThere } = identity;
-  if (isLeaving(identity) && !isThere) return undefined;
+  if (identity.isLeaving && !isThere) return undefined;
   const own = secret === undefined ? undefined : await clientOf(secret, identity.route);
+  const inTarget = isForced
+    ? (targetAdministrator ?? own)?.withoutRateLimit(FORCED_CALL_MS) : (targetAdministrator ?? own);
   try {
-    return await removeThere(identity, targetAdministrator ?? own, progress);
+    return await removeThere(identity, inTarget, progress);
   } catch (error) {
     progress.signal.throwIfAborted();
-    if (isLeaving(identity) && isRefused(error)) return undefined;
     if (isForced) return messageOf(error);
     throw notRemoved(error);
   } finally {
@@ -118,9 +127,11 @@ async function removeThere(
   identity: Identity, inTarget: ClusterClient | undefined, progress: Progress,
 ): Promise<undefined> {
   if (identity.isPodMode) return removePodModeAccess(identity, progress);
-  if (inTarget !== undefined) {
-    await removeSource(identity, identity.isForced ? inTarget.withoutRateLimit(FORCED_CALL_MS) : inTarget, progress);
-  } else if (identity.isThere) throw new Error('there is no kubeconfig here that peering created');
+  if (inTarget === undefined) {
+    if (identity.isThere) throw new Error('there is no kubeconfig here that peering created');
+  } else if (!identity.isLeaving || !(await isUnknownThere(identity, inTarget, progress))) {
+    await removeSource(identity, inTarget, progress);
+  }
   return undefined; // or it was done before
 }
 
@@ -133,13 +144,10 @@ function notRemoved(error: unknown): AppError {
   );
 }
 
-/** An earlier command has asked the target to remove this source. */
-function isLeaving({ targetAdministrator, secret }: Identity): boolean {
-  return targetAdministrator === undefined && secret?.metadata.annotations?.[LEAVING_ANNOTATION] === TRUE;
-}
-
-function isRefused(error: unknown): boolean {
-  return isUnauthorized(error) || isForbidden(error);
+/** A source that may read here is there still, even where its removal is denied. */
+function isUnknownThere(identity: Identity, inTarget: ClusterClient, { signal }: Progress): Promise<boolean> {
+  return ourChaperons(identity, inTarget, signal)
+    .then(() => false, (error: unknown) => isUnauthorized(error) || isForbidden(error));
 }
 
 /**
@@ -165,10 +173,11 @@ async function removeSource(identity: Identity, inTarget: ClusterClient, progres
   tell(`target: removed ${what} with its permissions`);
 }
 
-/** Applied as peering does: peering again removes it. */
+/** Applied as peering does: peering again removes it. The token may have been renewed while pods were drained. */
 async function markAsLeaving({ client, secret }: Identity, signal: AbortSignal): Promise<void> {
   if (secret === undefined) return;
-  const { metadata: { namespace, name, labels, annotations }, type, data } = secret;
+  const { namespace, name = '' } = secret.metadata;
+  const { metadata: { labels, annotations }, type, data } = await client.get(SECRETS, { namespace, name }, signal);
   const metadata = { namespace, name, labels, annotations: { ...annotations, [LEAVING_ANNOTATION]: TRUE } };
   await client.apply(SECRETS, { metadata, type, data } as Secret, PEER_FIELD_MANAGER, signal);
 }
@@ -190,16 +199,19 @@ async function removePodModeAccess(identity: Identity, progress: Progress): Prom
   );
 }
 
-async function untilNothingIsLeft(
-  { sourceId, target }: Identity, inTarget: ClusterClient, { signal }: Progress,
-): Promise<void> {
+async function ourChaperons({ sourceId, target }: Identity, inTarget: ClusterClient, signal: AbortSignal) {
   const namespace = target.kind === 'Target' ? target.namespace : undefined;
-  const ours = () => inTarget.listPage(
-    POD_CHAPERONS, { namespace, labelSelector: `${PARENT_CLUSTER_LABEL}=${sourceId}` }, { limit: 10 }, signal,
-  );
+  const labelSelector = `${PARENT_CLUSTER_LABEL}=${sourceId}`;
+  return (await inTarget.listPage(POD_CHAPERONS, { namespace, labelSelector }, { limit: 10 }, signal)).items;
+}
+
+async function untilNothingIsLeft(
+  identity: Identity, inTarget: ClusterClient, { signal }: Progress,
+): Promise<void> {
   let names: readonly string[] = [];
   const look = async (): Promise<true | undefined> => {
-    names = (await ours()).items.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
+    const left = await ourChaperons(identity, inTarget, signal);
+    names = left.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
     return names.length === 0 || undefined;
   };
   if (await pollUntil(look, GONE, signal)) return;
