@@ -33,7 +33,7 @@ export async function dataOrFile(entry: Entry, field: string, readText: ReadText
  */
 export function text(entry: Entry, field: string): string | undefined {
   const value = entry[field] ?? '';
-  if (typeof value !== 'string') throw invalid(`its ${field} is no text; put it in quotes`);
+  if (typeof value !== 'string') throw invalid(`its ${field} is not a string; put it in quotes`);
   return value === '' ? undefined : value;
 }
 

@@ -110,8 +110,8 @@ describe('readKubeconfig: invalid, whoever wrote it', () => {
     'a password in the server': [kubeconfig({ server: `https://:${CANARY}@api.example` }), /user name or password/],
     'no server': [kubeconfig({ server: undefined }), /no valid server/],
     'a server that is no URL': [kubeconfig({ server: 'api.example' }), /no valid server/],
-    'a server that is no text': [kubeconfig({ server: ['https://api.example'] }), /its server is no text/],
-    'a token of digits': [kubeconfig({}, { token: 123 }), /its token is no text; put it in quotes$/],
+    'a server that is not a string': [kubeconfig({ server: ['https://api.example'] }), /its server is not a string/],
+    'a token of digits': [kubeconfig({}, { token: 123 }), /its token is not a string; put it in quotes$/],
     'a certificate without its key':
       [kubeconfig({}, { 'client-certificate-data': base64('cert') }), /certificate and its key/],
     'a key without its certificate': [kubeconfig({}, { 'client-key-data': base64(CANARY) }), /certificate and its key/],
@@ -121,7 +121,7 @@ describe('readKubeconfig: invalid, whoever wrote it', () => {
     'a list': ['- a', /not a YAML mapping/],
     'a token alone': [CANARY, /not a YAML mapping/],
     'an empty mapping': ['{}', /no current-context/],
-    'a current-context that is no text': ['current-context: 7', /its current-context is no text/],
+    'a current-context that is not a string': ['current-context: 7', /its current-context is not a string/],
     'a context that is missing': ['current-context: x', /no context named "x"/],
     'contexts that are no list': ['current-context: x\ncontexts: {x: {context: {}}}', /no context named "x"/],
     'contexts that are nonsense':
