@@ -148,21 +148,27 @@ function ownPlace(): ExecPlace {
 function impersonationOf(user: Entry): Headers | undefined {
   const [name, uid] = [text(user, 'as'), text(user, 'as-uid')];
   const groups = textsOf(user, 'as-groups');
-  const extra = isRecord(user['as-user-extra']) ? user['as-user-extra'] : {};
+  const extra = user['as-user-extra'] ?? {};
+  if (!isRecord(extra)) throw invalid('its as-user-extra must be a mapping');
   const headers = {
-    ...(uid !== undefined && { 'impersonate-uid': uid }),
-    ...(groups.length > 0 && { 'impersonate-group': [...groups] }),
+    ...(uid !== undefined && { 'impersonate-uid': onWire(uid) }),
+    ...(groups.length > 0 && { 'impersonate-group': groups.map(onWire) }),
     ...Object.fromEntries(Object.keys(extra).map(
-      (key) => [`impersonate-extra-${encodeURIComponent(key.toLowerCase())}`, [...textsOf(extra, key)]],
+      (key) => [`impersonate-extra-${encodeURIComponent(key.toLowerCase())}`, textsOf(extra, key).map(onWire)],
     )),
   };
-  if (name !== undefined) return { 'impersonate-user': name, ...headers };
+  if (name !== undefined) return { 'impersonate-user': onWire(name), ...headers };
   if (Object.keys(headers).length > 0) throw invalid('its user has as-uid, as-groups or as-user-extra without as');
   return undefined;
+}
+
+/** Headers are bytes: client-go sends those of UTF-8, and Node.js one for each character. */
+function onWire(value: string): string {
+  return Buffer.from(value, 'utf8').toString('latin1');
 }
 
 function textsOf(entry: Entry, field: string): readonly string[] {
   const values = entry[field] ?? [];
   if (Array.isArray(values) && values.every((value) => typeof value === 'string')) return values;
-  throw invalid(`its ${field} must be a list of texts`);
+  throw invalid(`its ${field} must be a list of strings`);
 }

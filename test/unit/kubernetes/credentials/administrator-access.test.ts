@@ -85,8 +85,20 @@ describe("an administrator's kubeconfig", () => {
     stopped.abort();
   });
 
-  it('must name whom it impersonates, and groups in a list', async () => {
-    for (const user of [{ 'as-groups': ['dev'] }, { as: 'jane', 'as-groups': 'dev' }]) {
+  it('may impersonate users and groups whose names are not ASCII', async () => {
+    const transport = open(await connectionOf({}, { as: 'jürgen', 'as-groups': ['开发'] }));
+    const answer = transport.call({ method: 'GET', path: '/api/v1/nodes' });
+    const request = await server.next();
+    const sent = ['impersonate-user', 'impersonate-group'].map((name) => String(request.headers[name]));
+    assert.deepEqual(sent.map((value) => Buffer.from(value, 'latin1').toString()), ['jürgen', '开发']);
+    request.answer(200, {});
+    await answer;
+  });
+
+  it('must name whom it impersonates, groups in a list, and further fields in a mapping', async () => {
+    for (const user of [
+      { 'as-groups': ['dev'] }, { as: 'jane', 'as-groups': 'dev' }, { as: 'jane', 'as-user-extra': ['dev'] },
+    ]) {
       await assert.rejects(connectionOf({}, user), { code: 'KubeconfigInvalid' });
     }
   });
