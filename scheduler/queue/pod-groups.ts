@@ -42,23 +42,24 @@ export class PodGroups {
   readonly #byUid = new Map<string, GroupMember>();
 
   /**
-   * Updates a member. Returns the keys of the other members when its state or count has changed, also of the group that
-   * it has left: labels and annotations of pods may be changed.
+   * Updates a member. Returns the keys of the other members when its state or the minimum has changed, also of the
+   * group that it has left: labels and annotations of pods may be changed.
    */
   put(
     { uid, key, namespace, priority, createdAt, group: { name, minCount } }: GroupMember, state: MemberState,
   ): readonly string[] {
     const member: GroupMember = { uid, key, namespace, priority, createdAt, group: { name, minCount } };
     const former = this.#byUid.get(uid);
-    const isOfSameCount = former?.group.minCount === minCount;
     const left = former !== undefined && groupKey(former) !== groupKey(member) ? this.remove(uid) : [];
     const group = this.#groupOf(member);
     const before = group.states.get(uid);
+    const minimumBefore = former?.group.minCount === minCount ? undefined : minimumOf(group);
     group.members.set(uid, member);
     group.states.set(uid, state);
     this.#byUid.set(uid, member);
     if (state === 'bound') group.committed = true;
-    return before === state && isOfSameCount ? left : [...left, ...others(group, uid)];
+    const isSameMinimum = minimumBefore === undefined || minimumBefore === minimumOf(group);
+    return before === state && isSameMinimum ? left : [...left, ...others(group, uid)];
   }
 
   /** A member's candidate is gone. Returns the keys of the other members when that changes the state. */
@@ -93,12 +94,12 @@ export class PodGroups {
     const member = this.#byUid.get(uid);
     if (member === undefined) return undefined;
     const group = this.#groupOf(member);
-    const minCount = Math.max(...[...group.members.values()].map((each) => each.group.minCount));
     const placed = count(group, ['placed', 'bound', 'joined']);
     if (group.committed) return { kind: 'complete' };
     const asked = count(group, ['asked']);
     if (group.failed && count(group, ['asked', 'placed']) > 0) return { kind: 'failed' };
     group.failed = false;
+    const minCount = minimumOf(group);
     if (placed >= minCount) return { kind: 'complete' };
     if (group.members.size < minCount) return { kind: 'too-few', exist: group.members.size, minCount };
     const unplaced =
@@ -118,6 +119,13 @@ export class PodGroups {
 
 function groupKey({ namespace, group }: GroupMember): string {
   return `${namespace}/${group.name}`;
+}
+
+/** The largest count of its members. */
+function minimumOf({ members }: Group): number {
+  let minimum = 0;
+  for (const { group: { minCount } } of members.values()) minimum = Math.max(minimum, minCount);
+  return minimum;
 }
 
 function count({ states }: Group, wanted: readonly MemberState[]): number {

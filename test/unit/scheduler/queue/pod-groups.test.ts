@@ -117,12 +117,13 @@ describe('who is told of a change', () => {
     assert.deepEqual(groups.put(member('a'), 'asked'), []);
   });
 
-  it('the others, when its count has changed: the largest is the minimum', () => {
+  it('the others, when the minimum has changed, which is the largest count: nobody for the counts below it', () => {
     const groups = groupsOf({ a: 'placed', b: 'placed' });
-    assert.deepEqual(groups.put(member('a', 2), 'placed'), ['team/b']);
+    assert.deepEqual(groups.put(member('a', 2), 'placed'), []);
     assert.equal(told(groups.stateOf('uid-a')), 'too-few');
     assert.deepEqual(groups.put(member('b', 2), 'placed'), ['team/a']);
     assert.equal(told(groups.stateOf('uid-a')), 'complete');
+    assert.deepEqual(groups.put(member('a', 4), 'placed'), ['team/b']);
   });
 
   it('the others, when one comes or goes', () => {
