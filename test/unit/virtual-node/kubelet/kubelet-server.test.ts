@@ -325,7 +325,7 @@ describe('what a node tells', () => {
       .end(JSON.stringify({ metadata: {}, items: ['web-1234567890', 'old-1234567890', 'of-others'].map(podMetrics) }));
     const told = await get(METRICS, asMetricsServer);
     assert.deepEqual(readResourceMetrics(told.body, 15), [
-      { container: 'a/web/main', nanoCores: 250_000_000, memoryBytes: 20 * 2 ** 20 },
+      { container: 'a/web/main', nanoCores: 249_999_975, memoryBytes: 20 * 2 ** 20 },
     ]);
     assert.match(told.body, /^node_memory_working_set_bytes 20971520 /m);
     assert.match(asked.at(-1)?.url ?? '', /^\/apis\/metrics\.k8s\.io\/v1beta1\/pods\?labelSelector=ours&/);

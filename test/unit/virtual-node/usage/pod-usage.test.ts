@@ -89,7 +89,8 @@ describe('toResourceMetrics', () => {
       assert.ok(usage);
       const [told] = readResourceMetrics(toResourceMetrics([usage], undefined, false), 15);
       const { cpu: nanos, memory } = usage.containers[0]!;
-      assert.ok(told !== undefined && Math.abs(told.nanoCores - nanos) <= 1 + nanos / 5e6, `${told?.nanoCores} instead of ${nanos}`);
+      const error = Math.abs((told?.nanoCores ?? NaN) - nanos);
+      assert.ok(told !== undefined && error <= 1 + nanos / 5e6, `${told?.nanoCores} instead of ${nanos}`);
       assert.equal(told.memoryBytes, memory);
     }));
   });
