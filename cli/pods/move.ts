@@ -130,7 +130,7 @@ async function replace(
   { tell, signal }: Progress,
 ): Promise<void> {
   if (plan.kind === 'evict') {
-    return within(forMs, signal, (either) => evict(client, pod, { tell, signal: either }));
+    return evictWithin(client, pod, forMs, { tell, signal });
   }
   const { namespace, name = '', uid = '' } = pod.metadata;
   const remove = async (): Promise<void> => {
@@ -139,6 +139,21 @@ async function replace(
   };
   return withPodBackup(
     plan.pod, tell, { remove, make: () => makeAnew(client, { pod, successor: plan.pod, forMs }, signal) },
+  );
+}
+
+async function evictWithin(client: ClusterClient, pod: Pod, forMs: number, progress: Progress): Promise<void> {
+  const { tell, signal } = progress;
+  let deadline = signal;
+  await within(forMs, signal, (either) => evict(client, pod, { tell, signal: (deadline = either) })).catch(
+    (error: unknown) => {
+      if (!deadline.aborted || signal.aborted) throw error;
+      throw new AppError(
+        'Timeout',
+        `Pod ${pod.metadata.namespace}/${pod.metadata.name} was not evicted in ${forMs / 1_000} s: a ` +
+          'PodDisruptionBudget forbids it. Nothing was moved.',
+      );
+    },
   );
 }
 
