@@ -50,6 +50,8 @@ export interface Identity extends Leave {
   readonly isThere: boolean;
   /** An earlier command has asked the target to remove this source, and has not written down that it keeps it. */
   readonly isLeaving: boolean;
+  /** Identity of the target's cluster, where the source has learnt it. */
+  readonly targetId: string | undefined;
   /** The target was peered as one without Isthmus. */
   readonly isPodMode: boolean;
 }
@@ -65,7 +67,8 @@ export async function findIdentity(leave: Leave, remnants: TargetRemnants, signa
   const sourceId = await readClusterId(leave.client, signal);
   return {
     ...leave, name: accountIn(secret) ?? sourceName({ name: leave.target.name, sourceId }), sourceId, secret,
-    isThere: object !== undefined, isLeaving: await isLeaving(leave, remnants, signal),
+    isThere: object !== undefined, targetId: object?.status?.clusterID,
+    isLeaving: await isLeaving(leave, remnants, signal),
     isPodMode: await isPodMode(leave, { remnants, sourceId }, signal),
   };
 }
@@ -126,6 +129,7 @@ export async function removeIdentity(identity: Identity, progress: Progress): Pr
 async function removeThere(
   identity: Identity, inTarget: ClusterClient | undefined, progress: Progress,
 ): Promise<undefined> {
+  await requireTargetsCluster(identity, progress.signal);
   if (identity.isPodMode) return removePodModeAccess(identity, progress);
   if (inTarget === undefined) {
     if (identity.isThere) throw new Error('there is no kubeconfig here that peering created');
@@ -148,6 +152,18 @@ function notRemoved(error: unknown): AppError {
 function isUnknownThere(identity: Identity, inTarget: ClusterClient, { signal }: Progress): Promise<boolean> {
   return ourChaperons(identity, inTarget, signal)
     .then(() => false, (error: unknown) => isUnauthorized(error) || isForbidden(error));
+}
+
+/** In another cluster there is nothing of this source, as if it had been removed before. */
+async function requireTargetsCluster(
+  { targetAdministrator, targetId, target }: Identity, signal: AbortSignal,
+): Promise<void> {
+  if (targetAdministrator === undefined || targetId === undefined) return;
+  const given = await readClusterId(targetAdministrator, signal);
+  if (given !== targetId) throw new AppError(
+    'BadInput',
+    `--target-kubeconfig leads to cluster ${given}, but target ${targetText(target)} is cluster ${targetId}.`,
+  );
 }
 
 /**

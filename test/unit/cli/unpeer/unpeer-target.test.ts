@@ -123,6 +123,16 @@ describe('a target that is left', () => {
     assert.deepEqual([target.writes, source.names(CLUSTER_TARGETS)], [[], ['eu']]);
   });
 
+  it('keeps its ClusterSource when the kubeconfig is of another cluster, where there is none', async (t) => {
+    const { target, source, leave } = world(t);
+    source.put(CLUSTER_TARGETS, { ...source.find(CLUSTER_TARGETS, 'eu')!, status: { clusterID: 'of-eu' } } as never);
+    const another = new MemoryCluster([NAMESPACES, { metadata: { name: 'kube-system', uid: SOURCE_ID } }]);
+    await assert.rejects(leave({ targetAdministrator: another.client }), {
+      code: 'BadInput', message: /leads to cluster 0123abcd-source, but target eu is cluster of-eu/,
+    });
+    assert.deepEqual([identitiesOf(target).length, source.names(CLUSTER_TARGETS)], [1, ['eu']]);
+  });
+
   it('is waited for while PodChaperons of this source are in it; those that stay are named', async (t) => {
     const { target, source, leave, time } = world(t);
     target.put(POD_CHAPERONS, chaperon());
