@@ -3,7 +3,7 @@
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { PEERED_TARGET_ANNOTATION, PROVIDER_KEY, PROVIDER_VALUE } from '../../api/objects/keys.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
-import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
+import { isConflict, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { PART_OF } from '../../model/access/rbac-objects.ts';
 import { targetKey, type TargetRef } from '../../model/naming/target-ref.ts';
@@ -53,6 +53,28 @@ export async function removeOwn(
   const isGone = await client.delete(type, at, { preconditions: { uid } }, signal)
     .then(() => false, (error: unknown) => unless(isNotFound)(error) === undefined);
   return isGone ? 'absent' : 'removed';
+}
+
+/**
+ * Removes these finalizers of an object as it was read, and none that others have added since; returns whether it had
+ * any. Throws what the calls throw, except that it does not exist.
+ */
+export async function removeFinalizers(
+  client: ClusterClient, { type, object }: { readonly type: ResourceType; readonly object: KubernetesObject },
+  ours: ReadonlySet<string>, signal: AbortSignal,
+): Promise<boolean> {
+  const { namespace, name = '' } = object.metadata;
+  for (let live: KubernetesObject | undefined = object; live !== undefined;) {
+    const { resourceVersion, finalizers = [] }: KubernetesObject['metadata'] = live.metadata;
+    const kept = finalizers.filter((finalizer) => !ours.has(finalizer));
+    if (kept.length === finalizers.length) return false;
+    const patch = { metadata: { resourceVersion, finalizers: kept.length === 0 ? null : kept } };
+    const isStale = await client.patch(type, { namespace, name }, { patchType: 'merge', patch }, signal)
+      .then(() => false, (error: unknown) => isConflict(error) || unless(isNotFound)(error) === undefined);
+    if (!isStale) return true;
+    live = await client.get(type, { namespace, name }, signal).catch(unless(isNotFound));
+  }
+  return false;
 }
 
 /**

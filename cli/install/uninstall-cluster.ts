@@ -13,7 +13,6 @@ import {
   SOURCES, TARGETS, VALIDATING_ADMISSION_POLICIES,
   VALIDATING_ADMISSION_POLICY_BINDINGS, VALIDATING_WEBHOOK_CONFIGURATIONS,
 } from '../../api/resource-types.ts';
-import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient, Selection } from '../../kubernetes/client/cluster-client.ts';
 import { customResourceDefinitions } from '../../manifests/objects/crds.ts';
 import { COMPONENT_ACCOUNTS } from '../../manifests/objects/component-permissions.ts';
@@ -25,7 +24,9 @@ import { PROXY_PODS, VIRTUAL_NODES } from '../../model/proxy/proxy-selection.ts'
 import { AppError } from '../../process/errors.ts';
 import { objectName, typeOf, type Progress } from '../clusters/apply-objects.ts';
 import { findUses, reasonsToStay } from './check-uninstall.ts';
-import { isOfIsthmus, isVirtualNode, removeOwn, type OwnedBy, type Removal } from '../clusters/own-objects.ts';
+import {
+  isOfIsthmus, isVirtualNode, removeFinalizers, removeOwn, type OwnedBy, type Removal,
+} from '../clusters/own-objects.ts';
 import { listIfServed } from '../clusters/served-objects.ts';
 import { untilGone } from './until-gone.ts';
 
@@ -185,13 +186,9 @@ async function findJoined(client: ClusterClient, signal: AbortSignal): Promise<J
 /** Removes our finalizers: nobody else will, once our controllers are gone. */
 async function letGo(client: ClusterClient, { tell, signal }: Progress): Promise<void> {
   for (const [type, selection] of HELD) {
-    for (const { metadata } of await listIfServed(client, type, signal, selection)) {
-      const { namespace, name = '', uid, finalizers = [] } = metadata;
-      const kept = finalizers.filter((finalizer) => !OUR_FINALIZERS.has(finalizer));
-      if (kept.length === finalizers.length) continue;
-      const patch = { metadata: { uid, finalizers: kept.length === 0 ? null : kept } };
-      await client.patch(type, { namespace, name }, { patchType: 'merge', patch }, signal).catch(unless(isNotFound));
-      tell(`released ${objectName({ kind: type.kind, metadata })}`);
+    for (const object of await listIfServed(client, type, signal, selection)) {
+      const isReleased = await removeFinalizers(client, { type, object }, OUR_FINALIZERS, signal);
+      if (isReleased) tell(`released ${objectName({ kind: type.kind, metadata: object.metadata })}`);
     }
   }
 }

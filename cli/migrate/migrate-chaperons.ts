@@ -7,9 +7,8 @@ import {
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { POD_CHAPERONS, PODS } from '../../api/resource-types.ts';
 import { ignoreStale } from '../../kubernetes/flow/api-error.ts';
-import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
-import type { Plan } from '../../model/objects/plan.ts';
 import { controllerOf } from '../../model/pod/pod.ts';
+import { removeFinalizers } from '../clusters/own-objects.ts';
 import { listIfServed } from '../clusters/served-objects.ts';
 import type { Migration } from './migration.ts';
 
@@ -17,24 +16,16 @@ import type { Migration } from './migration.ts';
  * deleted. */
 export async function releaseChaperons({ client, signal, tell }: Migration): Promise<void> {
   let count = 0;
+  const release = async (type: ResourceType, object: KubernetesObject, finalizer: string): Promise<void> => {
+    if (await removeFinalizers(client, { type, object }, new Set([finalizer]), signal)) count += 1;
+  };
   for (const chaperon of await listIfServed(client, POD_CHAPERONS, signal)) {
-    if (chaperon.metadata.finalizers?.includes(CHAPERON_FINALIZER) !== true) continue;
-    count += 1;
-    await executePlan(client, planRelease(POD_CHAPERONS, chaperon, CHAPERON_FINALIZER), signal).catch(ignoreStale);
+    await release(POD_CHAPERONS, chaperon, CHAPERON_FINALIZER);
   }
   for (const delegate of await client.list(PODS, { labelSelector: PARENT_UID_LABEL }, signal)) {
-    if (delegate.metadata.finalizers?.includes(RUN_ONCE_FINALIZER) !== true) continue;
-    count += 1;
-    await executePlan(client, planRelease(PODS, delegate, RUN_ONCE_FINALIZER), signal).catch(ignoreStale);
+    await release(PODS, delegate, RUN_ONCE_FINALIZER);
   }
   if (count > 0) tell(`  ${count} finalizers removed from PodChaperons and delegates`);
-}
-
-function planRelease(
-  type: ResourceType, { metadata: { namespace, name = '', uid, finalizers = [] } }: KubernetesObject, finalizer: string,
-): Plan {
-  const patch = { metadata: { uid, finalizers: finalizers.filter((one) => one !== finalizer) } };
-  return [{ kind: 'patch', type, at: { namespace, name }, patchType: 'merge', patch }];
 }
 
 /**

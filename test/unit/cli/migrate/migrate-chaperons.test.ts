@@ -23,7 +23,7 @@ describe('what Isthmus holds in a cluster that goes back to Admiralty', () => {
     const migration = memoryMigration(cluster);
     await releaseChaperons(migration);
     assert.deepEqual(cluster.find(POD_CHAPERONS, 'web-abc', 'team-a')?.metadata.finalizers, ['example.com/keep']);
-    assert.deepEqual(cluster.find(PODS, 'web-abc', 'team-a')?.metadata.finalizers, []);
+    assert.equal(cluster.find(PODS, 'web-abc', 'team-a')?.metadata.finalizers, undefined);
     assert.deepEqual(cluster.find(PODS, 'nobodys', 'team-a')?.metadata.finalizers, [RUN_ONCE_FINALIZER]);
     assert.deepEqual(migration.told, ['  2 finalizers removed from PodChaperons and delegates']);
   });
@@ -36,6 +36,20 @@ describe('what Isthmus holds in a cluster that goes back to Admiralty', () => {
       }));
     await releaseChaperons(memoryMigration(cluster));
     assert.deepEqual(cluster.writes, []);
+  });
+
+  it('keeps finalizers that it gets between read and write, such as that of a foreground deletion', async () => {
+    const cluster = held();
+    const changed = aChaperon(withFinalizers('foregroundDeletion', CHAPERON_FINALIZER));
+    cluster.before = ({ method, path }) => {
+      if (method !== 'PATCH' || !path.includes('/podchaperons/')) return undefined;
+      cluster.before = () => undefined;
+      cluster.put(POD_CHAPERONS, changed);
+      return undefined;
+    };
+    await releaseChaperons(memoryMigration(cluster));
+    const left = cluster.find(POD_CHAPERONS, 'web-abc', 'team-a')?.metadata.finalizers;
+    assert.deepEqual(left, ['foregroundDeletion']);
   });
 
   it('is nothing where the kind is not served, and then nothing is told', async () => {
