@@ -100,8 +100,8 @@ export async function uninstallFrom(uninstallation: Uninstallation, progress: Pr
   for (const policy of proxyPolicyManifests(installNamespace).toReversed()) {
     await remove({ client, isOwn: isOfIsthmus }, typeOf(policy), policy, progress);
   }
-  if (isForced) await letGo(client, progress);
   await removeLabelled(client, ALWAYS.slice(2), progress);
+  if (isForced) await letGo(client, progress); // controllers with permissions would hold targets again
   for (const { metadata } of await client.list(NODES, VIRTUAL_NODES, progress.signal)) {
     await remove({ client, isOwn: isVirtualNode }, NODES, { metadata }, progress);
   }

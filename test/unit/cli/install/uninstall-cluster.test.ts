@@ -7,7 +7,8 @@ import {
   PROXY_SCHEDULER,
 } from '../../../../api/objects/keys.ts';
 import {
-  CLUSTER_ROLES, CLUSTER_SOURCES, CLUSTER_TARGETS, CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, DEPLOYMENTS,
+  CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, CLUSTER_SOURCES, CLUSTER_TARGETS, CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS,
+  DEPLOYMENTS,
   MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES, NODES, POD_CHAPERONS, PODS, SECRETS, SERVICE_ACCOUNTS, SERVICES, SOURCES,
   TARGETS,
 } from '../../../../api/resource-types.ts';
@@ -157,6 +158,20 @@ describe('a cluster from which Isthmus is uninstalled', () => {
     assert.deepEqual(cluster.find(POD_CHAPERONS, 'web', 'shop')?.metadata.finalizers, ['a/b']);
     assert.equal(cluster.find(CLUSTER_TARGETS, 'eu')?.metadata.finalizers, undefined);
     assert.ok(told.includes('released PodChaperon shop/web') && told.includes('released ClusterTarget eu'));
+  });
+
+  it('releases targets that drain once no controller can hold them again', async (t) => {
+    const { cluster, uninstall } = installed(t);
+    const target = { metadata: { name: 'eu', finalizers: [DRAIN_FINALIZER] } };
+    cluster.put(CLUSTER_TARGETS, target);
+    cluster.before = () => {
+      const mayWrite = cluster.names(CLUSTER_ROLE_BINDINGS).includes('isthmus-virtual-node');
+      const isHeld = cluster.find(CLUSTER_TARGETS, 'eu')?.metadata.finalizers !== undefined;
+      if (mayWrite && !isHeld) cluster.put(CLUSTER_TARGETS, target);
+      return undefined;
+    };
+    await uninstall({ isForced: true });
+    assert.equal(cluster.find(CLUSTER_TARGETS, 'eu')?.metadata.finalizers, undefined);
   });
 
   it('releases an elected pod by force whose user has removed the label', async (t) => {
