@@ -20,6 +20,7 @@ interface Workload extends KubernetesObject {
     readonly replicas?: number;
     readonly parallelism?: number;
     readonly completions?: number;
+    readonly suspend?: boolean;
     readonly template?: { readonly metadata?: ObjectMeta; readonly spec?: PodSpec };
     readonly jobTemplate?: { readonly spec?: Workload['spec'] };
   };
@@ -50,16 +51,35 @@ export function plannedPods(
   if (objects.length === 0) {
     throw new AppError('BadInput', `There is no object in ${files.map(({ path }) => path).join(', ')}.`);
   }
-  for (const object of objects) {
-    const made = podsOf(object, namespace);
+  for (const [index, object] of objects.map(withName).entries()) {
+    const made = isSuspended(object) ? [] : podsOf(object, namespace);
     const [first] = made;
-    if (first === undefined) skipped.push(`${titleOf(object)} makes no pods`);
+    if (first === undefined) skipped.push(`${titleOf(objects[index] ?? object)} ${whyNone(object)}`);
     else if (isElected(first) || electsAll(first.metadata.namespace ?? '')) pods.push(...made);
     else skipped.push(
       `${titleOf(object)}: its pods lack the annotation multicluster.admiralty.io/elect and run in this cluster`,
     );
   }
   return { pods, skipped };
+}
+
+/** Names what the API server would name. */
+function withName(object: Workload, index: number): Workload {
+  const { name, generateName = 'workload-' } = object.metadata ?? {};
+  return name === undefined ? { ...object, metadata: { ...object.metadata, name: `${generateName}${index}` } } : object;
+}
+
+function isSuspended({ spec }: Workload): boolean {
+  return spec?.suspend === true || spec?.jobTemplate?.spec?.suspend === true;
+}
+
+/** Groups of Kubernetes have no dot, or end like this; kinds of others may make pods in ways of their own. */
+const OF_KUBERNETES_GROUP = /^([^./]+\/)?[^./]+$|\.k8s\.io\//;
+
+function whyNone(object: Workload): string {
+  if (isSuspended(object)) return 'is suspended and makes no pods';
+  return OF_KUBERNETES_GROUP.test(object.apiVersion ?? 'v1') || OF_KUBERNETES.has(object.kind)
+    ? 'makes no pods' : 'is of a kind without a pod template; pods that its controller makes are not planned';
 }
 
 function readObjects(text: string, path: string): Workload[] {
@@ -134,7 +154,7 @@ function replicasOf(
   { apiVersion = '', kind = '', metadata }: Workload,
   { replicas, parallelism, completions, template }: NonNullable<Workload['spec']>, namespace: string,
 ): Pod[] {
-  const { name = 'workload' } = metadata;
+  const { name = '' } = metadata;
   const asked = Math.min(replicas ?? parallelism ?? 1, completions ?? MOST_REPLICAS);
   const count = Math.min(Math.max(0, Math.floor(asked) || 0), MOST_REPLICAS);
   const owner = { apiVersion, kind, name, uid: `${kind}/${namespace}/${name}`, controller: true };

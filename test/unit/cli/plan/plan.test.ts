@@ -28,6 +28,8 @@ spec:
     spec: {${CONTAINERS(cpu)}}
 `;
 
+const UNKNOWN = 'is of a kind without a pod template; pods that its controller makes are not planned';
+
 /** Both namespaces of the book have opted in. */
 const optedIn = (book: PolicyBook): PolicyBook => ({
   ...book,
@@ -88,6 +90,26 @@ describe('plannedPods', () => {
     const { pods, skipped } = plannedPods(`${pool}---\n${deployment(1)}`, 'default');
     assert.deepEqual([pods.length, skipped], [1, ['NodePool/gpu makes no pods']]);
   });
+  it('says of kinds that others define that their controllers may make pods', () => {
+    const text = 'apiVersion: ray.io/v1\nkind: RayCluster\nmetadata: {name: r}\nspec: {}';
+    assert.deepEqual(plannedPods(text, 'default').skipped, [`RayCluster/r ${UNKNOWN}`]);
+    const own = 'apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: i}';
+    assert.deepEqual(plannedPods(own, 'default').skipped, ['Ingress/i makes no pods']);
+  });
+
+  it('makes no pods of what is suspended', () => {
+    const job = deployment(1).replace('Deployment', 'Job').replace('replicas: 1', 'suspend: true');
+    const { pods, skipped } = plannedPods(job, 'default');
+    assert.deepEqual([pods, skipped], [[], ['Job/web is suspended and makes no pods']]);
+  });
+
+  it('gives a name of its own to each object that the API server would name', () => {
+    const pod = `kind: Pod\nmetadata: {generateName: run-, ${ELECTED}}\nspec: {${CONTAINERS('1')}}`;
+    const job = deployment(1).replace('Deployment', 'Job').replace('name: web', 'generateName: batch-');
+    const names = plannedPods([pod, pod, job].join('\n---\n'), 'default').pods.map(({ metadata }) => metadata.name);
+    assert.deepEqual(names, ['run-0', 'run-1', 'batch-2-0']);
+  });
+
   it('reads merge keys, and an anchor that many containers use', () => {
     const many = Array.from({ length: 14 }, (_value, index) => `{<<: *c, name: c${index}}`).join(', ');
     const containers = `containers: [&c {name: c, image: i, resources: {requests: {cpu: 1}}}, ${many}]`;
