@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import { POD_CHAPERONS, PODS } from '../../api/resource-types.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
-import { isConflict } from '../../kubernetes/flow/api-error.ts';
+import { ignoreStale } from '../../kubernetes/flow/api-error.ts';
 import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
 import { openCluster, userAgent } from '../../kubernetes/client/open-cluster.ts';
 import { readClusterId } from '../../kubernetes/client/cluster-id.ts';
@@ -57,7 +57,7 @@ export interface AdoptRequest {
   readonly isDryRun?: boolean;
 }
 
-/** Controllers write to the same objects; number of retries on conflicts. */
+/** Controllers write to the same objects, and pods go; number of retries. */
 const ROUNDS = 5;
 
 /** Takes over what it can, with progress per pod. Throws what API calls throw; completed takeovers stay. */
@@ -69,7 +69,8 @@ export async function adoptPods(request: AdoptRequest, { tell, signal }: Progres
     let hasChanged = false;
     for (const adoption of plan.adoptions) {
       const isDone = isDryRun || (await takeOver(request, adoption, signal).catch((error: unknown) => {
-        if (round === ROUNDS || !isConflict(error)) throw error;
+        if (round === ROUNDS) throw error;
+        ignoreStale(error);
         return false;
       }));
       hasChanged ||= !isDone;
