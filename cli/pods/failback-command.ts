@@ -46,6 +46,11 @@ async function failBack(argument: string, flags: LiveStateFlags, signal: AbortSi
         && rulesFor(proxy, world.policies).failback?.value !== 'Never';
     });
     if (away.length === 0) console.log(`no pod that may come back is away from ${argument}`);
-    for (const pod of away) await evict(client, pod, { tell: (line) => console.log(line), signal });
+    // each is tried for as long as its budget does not allow it
+    const ends = await Promise.allSettled(
+      away.map((pod) => evict(client, pod, { tell: (line) => console.log(line), signal })),
+    );
+    const failed = ends.find((end) => end.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
   }, signal);
 }

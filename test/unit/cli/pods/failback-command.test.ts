@@ -1,18 +1,22 @@
 // `isthmus failback` evicts nothing while its target takes no pods: they would only be placed elsewhere again.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Node } from '../../../../api/objects/core.ts';
-import { AnsweringApiServer } from '../../../support/answering-api-server.ts';
+import type { Node, Pod } from '../../../../api/objects/core.ts';
+import { ELECT_ANNOTATION, PLACEMENT_ANNOTATION, PROXY_SCHEDULER } from '../../../../api/objects/keys.ts';
+import { AnsweringApiServer, type Answer } from '../../../support/answering-api-server.ts';
 import { isthmusHere } from '../../../support/command-in-process.ts';
+import { status } from '../../../support/scripted-api-server.ts';
 import { servedSource, servedTarget } from '../../../support/served-source.ts';
 
 /** What the command ends with, where the virtual node of its target has these conditions. */
-async function failback(targetReady: 'True' | 'False', spec: Node['spec'] = {}) {
+async function failback(
+  targetReady: 'True' | 'False', spec: Node['spec'] = {}, pods: readonly Pod[] = [], evicted?: (url: URL) => Answer,
+) {
   const target = await AnsweringApiServer.start({});
   const served = servedTarget('eu', target.kubeconfigText());
   const conditions = [{ type: 'Ready', status: 'True' }, { type: 'TargetReady', status: targetReady }] as const;
   const node: Node = { ...served.node, spec, status: { conditions } };
-  const source = await AnsweringApiServer.start(servedSource([served], { nodes: [node] }));
+  const source = await AnsweringApiServer.start(servedSource([served], { nodes: [node], pods }), evicted);
   try {
     return await isthmusHere('failback', 'eu', '--kubeconfig', await source.kubeconfig());
   } finally {
@@ -30,6 +34,26 @@ describe('isthmus failback', () => {
   it('refuses while the target is cordoned', async () => {
     const { stderr } = await failback('True', { unschedulable: true });
     assert.match(stderr, /run "isthmus uncordon eu" first\. No pod was evicted\./);
+  });
+
+  it('evicts pods although another one cannot be evicted, such as one that two budgets select', async () => {
+    const placement = JSON.stringify({ not: { 'ClusterTarget/eu': 'Unreachable' } });
+    const annotations = { [ELECT_ANNOTATION]: '', [PLACEMENT_ANNOTATION]: placement };
+    const pods = ['a', 'b'].map((name): Pod => ({
+      metadata: {
+        namespace: 'team-a', name, uid: name, resourceVersion: '1', annotations,
+        ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: 'r', controller: true }],
+      },
+      spec: { containers: [], schedulerName: PROXY_SCHEDULER, nodeName: 'admiralty-us' }, status: { phase: 'Running' },
+    }));
+    const asked: string[] = [];
+    const { code, stderr } = await failback('True', {}, pods, ({ pathname }) => {
+      asked.push(pathname.split('/').at(-2) ?? '');
+      const message = 'This pod has more than one PodDisruptionBudget';
+      return pathname.includes('/a/') ? [500, status(500, 'InternalError', message)] : [201, {}];
+    });
+    assert.deepEqual([asked.toSorted(), code], [['a', 'b'], 1]);
+    assert.match(stderr, /more than one PodDisruptionBudget/);
   });
 
   it('says so where no pod is away from a target that is back', async () => {
