@@ -98,7 +98,8 @@ const PROBE = { spec: {
 
 /**
  * A dry run of an elected pod: undefined when it became a proxy pod, or when no namespace that opted in takes one: what
- * a namespace rejects by itself, such as by its quota, is rejected after the webhook was called.
+ * a namespace rejects by itself, such as by its quota, is rejected after the webhook was called. Whoever may not create
+ * pods is rejected before that.
  */
 async function probe({ client, signal }: Migration): Promise<string | undefined> {
   const labelSelector = `${NAMESPACE_OPT_IN_LABEL}=${NAMESPACE_OPT_IN_VALUE}`;
@@ -111,7 +112,7 @@ async function probe({ client, signal }: Migration): Promise<string | undefined>
     } catch (error) {
       signal.throwIfAborted();
       const words = messageOf(error);
-      if (!isForbidden(error) || words.includes('admission webhook')) return words;
+      if (!isForbidden(error) || /admission webhook|cannot create resource/.test(words)) return words;
     }
   }
   return undefined;

@@ -149,6 +149,15 @@ describe('a webhook that is switched to Isthmus', () => {
     assert.equal(receivesPods(webhookOf(cluster)), false);
   });
 
+  it('is not tried by somebody who may not create pods: nothing says that it answers', async (t) => {
+    const { cluster, migration } = world(t);
+    cluster.before = ({ query }) => (query?.['dryRun'] === undefined ? undefined : new ApiError(
+      403, 'Forbidden', 'pods is forbidden: User "jane" cannot create resource "pods" in API group "" in the namespace',
+    ));
+    await assert.rejects(switchWebhook(migration), { code: 'Timeout', message: /our webhook answers/ });
+    assert.equal(receivesPods(webhookOf(cluster)), true);
+  });
+
   it('that denies what is tried is not switched to', async (t) => {
     const { cluster, migration } = world(t);
     cluster.before = ({ query }) => (query?.['dryRun'] === undefined
