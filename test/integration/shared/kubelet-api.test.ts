@@ -290,9 +290,11 @@ describe('the kubelet API of virtual nodes', () => {
         // what was asked before the target had figures is remembered for a while
         return usages.length > 0 ? usages : undefined;
       }, { forMs: 60_000, everyMs: 500 }, world.signal);
-      assert.deepEqual(told, [
-        { container: 'demo/web/main', nanoCores: 250_000_000, memoryBytes: 20 * 2 ** 20 },
-        { container: 'demo/web/side', nanoCores: 5_000_000, memoryBytes: 2 ** 20 },
+      // as kubectl shows it, which rounds up
+      const shown = told?.map(({ nanoCores, ...usage }) => ({ ...usage, milliCores: Math.ceil(nanoCores / 1e6) }));
+      assert.deepEqual(shown, [
+        { container: 'demo/web/main', milliCores: 250, memoryBytes: 20 * 2 ** 20 },
+        { container: 'demo/web/side', milliCores: 5, memoryBytes: 2 ** 20 },
       ]);
       assert.match([...metrics.readers].join(), /^system:serviceaccount:[^,]+$/);
       const { metadata } = await world.source.client.get<Node>(NODES, { name: web.spec.nodeName ?? '' });
