@@ -98,8 +98,8 @@ const PROBE = { spec: {
 
 /**
  * A dry run of an elected pod: undefined when it became a proxy pod, or when no namespace that opted in takes one: what
- * a namespace rejects by itself, such as by its quota, is rejected after the webhook was called. Whoever may not create
- * pods is rejected before that.
+ * a namespace rejects by itself, such as by its quota, is rejected after the webhook was called. A user who may not
+ * create pods is rejected before that.
  */
 async function probe({ client, signal }: Migration): Promise<string | undefined> {
   const labelSelector = `${NAMESPACE_OPT_IN_LABEL}=${NAMESPACE_OPT_IN_VALUE}`;
