@@ -38,7 +38,6 @@ export const NODES = core<Node>('nodes', 'Node', false);
 export const SECRETS = core<Secret>('secrets', 'Secret', true);
 export const CONFIG_MAPS = core('configmaps', 'ConfigMap', true);
 export const SERVICES = core<Service>('services', 'Service', true);
-export const PERSISTENT_VOLUME_CLAIMS = core('persistentvolumeclaims', 'PersistentVolumeClaim', true);
 export const NAMESPACES = core<Namespace>('namespaces', 'Namespace', false);
 export const RESOURCE_QUOTAS = core<ResourceQuota>('resourcequotas', 'ResourceQuota', true);
 export const SERVICE_ACCOUNTS = core('serviceaccounts', 'ServiceAccount', true);

@@ -8,7 +8,7 @@ import {
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import {
   CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, CLUSTER_SOURCES, CLUSTER_TARGETS, CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS,
-  DEPLOYMENTS, FLOW_SCHEMAS, MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES, NODES, PERSISTENT_VOLUME_CLAIMS,
+  DEPLOYMENTS, FLOW_SCHEMAS, MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES, NODES,
   POD_CHAPERONS, PODS, PRIORITY_LEVEL_CONFIGURATIONS, ROLE_BINDINGS, ROLES, SECRETS, SERVICE_ACCOUNTS, SERVICES,
   SOURCES, TARGETS, VALIDATING_ADMISSION_POLICIES,
   VALIDATING_ADMISSION_POLICY_BINDINGS, VALIDATING_WEBHOOK_CONFIGURATIONS,
@@ -24,6 +24,7 @@ import { PROXY_PODS, VIRTUAL_NODES } from '../../model/proxy/proxy-selection.ts'
 import { AppError } from '../../process/errors.ts';
 import { objectName, typeOf, type Progress } from '../clusters/apply-objects.ts';
 import { findUses, reasonsToStay } from './check-uninstall.ts';
+import { contentOfOthers } from './namespace-content.ts';
 import {
   isOfIsthmus, isVirtualNode, removeFinalizers, removeOwn, type OwnedBy, type Removal,
 } from '../clusters/own-objects.ts';
@@ -63,11 +64,6 @@ const HELD: readonly (readonly [type: ResourceType, selection?: Selection])[] = 
   [PODS, { labelSelector: PARENT_UID_LABEL }], [POD_CHAPERONS], [TARGETS], [CLUSTER_TARGETS],
 ];
 const COMPONENT_NAMES: ReadonlySet<string | undefined> = new Set(COMPONENT_ACCOUNTS);
-/** Objects of others of these kinds keep a namespace from being deleted. */
-const NAMESPACE_CONTENT: readonly ResourceType[] =
-  [PODS, DEPLOYMENTS, SERVICES, SECRETS, CONFIG_MAPS, PERSISTENT_VOLUME_CLAIMS];
-/** ConfigMaps that Kubernetes and OpenShift create in every namespace. */
-const CERTIFICATE_AUTHORITIES: ReadonlySet<string> = new Set(['kube-root-ca.crt', 'openshift-service-ca.crt']);
 
 /** What would remain in other clusters, each with a remedy. */
 export function leftBehind({ targets, sources }: Joined): readonly string[] {
@@ -152,23 +148,13 @@ async function requireInstalledThere(
  * Deletes the install namespace unless somebody else created it or keeps objects in it; returns whether it is deleted.
  */
 async function removeNamespace(client: ClusterClient, name: string, progress: Progress): Promise<boolean> {
-  const kept = await Promise.all(NAMESPACE_CONTENT.map(
-    async (type) => (await client.list(type, { namespace: name }, progress.signal))
-      .filter((object) => !isOfInstallation(object))
-      .map(({ metadata }) => `${type.kind} ${metadata.name}`),
-  ));
-  const [some, more] = [kept.flat().slice(0, 5).join(', '), kept.flat().length > 5 ? ' and more' : ''];
+  const kept = await contentOfOthers(client, name, progress.signal);
+  const [some, more] = [kept.slice(0, 5).join(', '), kept.length > 5 ? ' and more' : ''];
   if (some !== '') {
     progress.tell(`kept Namespace ${name}: Isthmus did not create ${some}${more} in it`);
     return false;
   }
   return (await remove({ client, isOwn: isOfIsthmus }, NAMESPACES, { metadata: { name } }, progress)) !== 'foreign';
-}
-
-/** Besides objects with our label: what components and cert-manager write for us, and what every namespace has. */
-function isOfInstallation(object: KubernetesObject): boolean {
-  const { name = '' } = object.metadata;
-  return isOfIsthmus(object) || name.startsWith('isthmus-') || CERTIFICATE_AUTHORITIES.has(name);
 }
 
 async function findJoined(client: ClusterClient, signal: AbortSignal): Promise<Joined> {

@@ -5,7 +5,7 @@ import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
 import { ELECT_ANNOTATION, PARENT_UID_LABEL } from '../../api/objects/keys.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import {
-  CLUSTER_SOURCES, CONFIG_MAPS, DEPLOYMENTS, PERSISTENT_VOLUME_CLAIMS, PODS, SECRETS, SERVICE_ACCOUNTS,
+  CLUSTER_SOURCES, CONFIG_MAPS, DEPLOYMENTS, PODS, SECRETS, SERVICE_ACCOUNTS,
 } from '../../api/resource-types.ts';
 import { pollUntil } from '../../cli/clusters/poll-until.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
@@ -25,6 +25,7 @@ const DAEMON_SETS = kind('apps', 'daemonsets', 'DaemonSet');
 const PRIORITY_CLASSES = kind('scheduling.k8s.io', 'priorityclasses', 'PriorityClass', false);
 const RUNTIME_CLASSES = kind('node.k8s.io', 'runtimeclasses', 'RuntimeClass', false);
 const PERSISTENT_VOLUMES = kind('', 'persistentvolumes', 'PersistentVolume', false);
+const PERSISTENT_VOLUME_CLAIMS = kind('', 'persistentvolumeclaims', 'PersistentVolumeClaim');
 
 let world: IsthmusWorld;
 before(async () => {

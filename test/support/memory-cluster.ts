@@ -82,6 +82,7 @@ export class MemoryCluster {
   }
 
   #answer(call: Call): unknown {
+    if (call.path === '/api' || call.path === '/apis') return this.#discovery(call.path);
     const address = addressIn(call.path);
     if (this.#unserved.has(address.collection)) throw new ApiError(404, '', '404 page not found');
     if (call.method === 'GET') return address.name === undefined ? this.#list(address, call) : this.#get(address);
@@ -89,6 +90,21 @@ export class MemoryCluster {
     const answer = this.#write(address, call);
     this.writes.push(`${call.method} ${call.path}`);
     return answer;
+  }
+
+  /** Aggregated discovery of the kinds that there are objects of; each kind is a group of its own. */
+  #discovery(root: string): object {
+    const kinds = new Map<string, object>();
+    for (const [key, { kind, metadata }] of this.#objects) {
+      const [collection = ''] = key.split(' ');
+      const [resource, version, group = ''] = collection.slice(root.length + 1).split('/').toReversed();
+      const scope = metadata.namespace === undefined ? 'Cluster' : 'Namespaced';
+      const resources = [{ resource, responseKind: { kind }, scope, verbs: ['delete', 'list'] }];
+      if (collection.startsWith(`${root}/`)) {
+        kinds.set(collection, { metadata: { name: group }, versions: [{ version, resources }] });
+      }
+    }
+    return { items: [...kinds.values()] };
   }
 
   #write(address: Address, call: Call): unknown {

@@ -6,8 +6,8 @@ import { describe, it } from 'node:test';
 import type { KubernetesObject } from '../../../api/objects/core.ts';
 import { ADMIRALTY_API_VERSION, type ResourceType } from '../../../api/objects/group-version.ts';
 import {
-  CLUSTER_ROLES, CLUSTER_SOURCES, CLUSTER_TARGETS, CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, ROLES, SECRETS,
-  SERVICE_ACCOUNTS, TARGETS,
+  CLUSTER_ROLES, CLUSTER_SOURCES, CLUSTER_TARGETS, CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, INGRESSES, NAMESPACES,
+  ROLES, SECRETS, SERVICE_ACCOUNTS, TARGETS,
 } from '../../../api/resource-types.ts';
 import { objectName } from '../../../cli/clusters/apply-objects.ts';
 import { installInto } from '../../../cli/install/install.ts';
@@ -226,6 +226,9 @@ describe('a command that finds its own beside what is not', () => {
     async () => {
     await world.target.client.create(NAMESPACES, { metadata: { name: 'theirs' } });
     await world.target.client.create(...secretOfUser('theirs', 'precious'));
+    const spec = { defaultBackend: { service: { name: 'front', port: { number: 80 } } } };
+    const front = { metadata: { namespace: 'theirs', name: 'front' }, spec };
+    await world.target.client.create(INGRESSES, front);
     await installInto(world.target.client, { installNamespace: 'theirs' }, quiet);
     assert.equal(
       (await world.target.client.get(NAMESPACES, { name: 'theirs' })).metadata.labels?.['app.kubernetes.io/part-of'],
@@ -239,7 +242,7 @@ describe('a command that finds its own beside what is not', () => {
     const { code, stdout, stderr } =
       await isthmus('uninstall', '--purge', '--force', '--install-namespace', 'theirs', '--kubeconfig', world.files[1]);
     assert.equal(code, 0, stderr);
-    assert.match(stdout, /kept Namespace theirs: Isthmus did not create Secret precious/);
+    assert.match(stdout, /kept Namespace theirs: Isthmus did not create Secret precious, Ingress front in it/);
     assert.match(stdout, /kept CustomResourceDefinition sources\.multicluster\.admiralty\.io/);
     assert.equal((await world.target.client.get(NAMESPACES, { name: 'theirs' })).metadata.deletionTimestamp, undefined);
     assert.ok((await world.target.client.get(SECRETS, { namespace: 'theirs', name: 'precious' })).metadata.uid);

@@ -13,7 +13,7 @@ import {
 } from '../../../api/objects/keys.ts';
 import type { ResourceType } from '../../../api/objects/group-version.ts';
 import {
-  CLUSTER_TARGETS, CONFIG_MAPS, EVENTS, INGRESSES, NAMESPACE_ELECTIONS, NAMESPACES, PERSISTENT_VOLUME_CLAIMS,
+  CLUSTER_TARGETS, CONFIG_MAPS, EVENTS, INGRESSES, NAMESPACE_ELECTIONS, NAMESPACES,
   PLACEMENT_POLICIES, PODS, SECRET_COPIES, SECRETS, SERVICES,
 } from '../../../api/resource-types.ts';
 import type { PlacementPolicy } from '../../../api/kinds/placement-policy.ts';
@@ -503,6 +503,8 @@ describe('objects that follow elected pods', () => {
   describe('a PersistentVolumeClaim', () => {
     const PERSISTENT_VOLUMES =
       { group: '', version: 'v1', plural: 'persistentvolumes', kind: 'PersistentVolume', namespaced: false };
+    const PERSISTENT_VOLUME_CLAIMS =
+      { ...PERSISTENT_VOLUMES, plural: 'persistentvolumeclaims', kind: 'PersistentVolumeClaim', namespaced: true };
     const namespace = 'follow-claim';
     const claiming = (name: string, claimName: string) =>
       elected(

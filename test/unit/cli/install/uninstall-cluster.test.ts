@@ -35,6 +35,14 @@ const ours = (name: string, namespace?: string): KubernetesObject =>
 const theirs = (name: string, namespace?: string): KubernetesObject =>
   ({ metadata: { ...(namespace !== undefined && { namespace }), name } });
 
+const owned = (name: string, namespace: string): KubernetesObject =>
+  ({ metadata: { namespace, name, ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: 'web', uid: 'u' }] } });
+const STATEFUL_SETS: ResourceType =
+  { group: 'apps', version: 'v1', plural: 'statefulsets', kind: 'StatefulSet', namespaced: true };
+const RELEASES: ResourceType = {
+  group: 'helm.toolkit.fluxcd.io', version: 'v2', plural: 'helmreleases', kind: 'HelmRelease', namespaced: true,
+};
+
 /** A cluster as "isthmus install" leaves it. */
 function installed(t: TestContext) {
   virtualWaits(t);
@@ -108,7 +116,11 @@ describe('a cluster from which Isthmus is uninstalled', () => {
   const content: readonly Content[] = [
     ['a Secret of a user', [SECRETS, theirs('password', NAMESPACE)], true],
     ['a Deployment of a user', [DEPLOYMENTS, theirs('proxy', NAMESPACE)], true],
+    ['a StatefulSet of a user', [STATEFUL_SETS, theirs('database', NAMESPACE)], true],
+    ['an object of a kind that only its owner knows', [RELEASES, theirs('shop', NAMESPACE)], true],
+    ['an object that goes with another one', [SECRETS, owned('token', NAMESPACE)], false],
     ["Kubernetes' CA bundle", [CONFIG_MAPS, theirs('kube-root-ca.crt', NAMESPACE)], false],
+    ["Kubernetes' ServiceAccount", [SERVICE_ACCOUNTS, theirs('default', NAMESPACE)], false],
     ['what a component wrote', [CONFIG_MAPS, theirs('isthmus-left-behind-eu', NAMESPACE)], false],
   ];
   for (const [what, [type, object], stays] of content) {
