@@ -12,6 +12,7 @@ import { isAllowedIn } from '../../model/access/source-grants.ts';
 import { isSystemNamespace } from '../../model/access/system-namespaces.ts';
 import { AppError } from '../../process/errors.ts';
 import { withCluster, withClusterFlags, withInstallNamespace, type ClusterFlags } from '../clusters/cluster-flags.ts';
+import { listIfServed } from '../clusters/served-objects.ts';
 import { requireLabel } from '../output/object-names.ts';
 
 interface AllowFlags extends ClusterFlags {
@@ -54,9 +55,13 @@ async function setSources(kind: string, name: string, flags: AllowFlags, sources
     }
     const labels = patched.metadata.labels ?? {};
     const { installNamespace } = flags;
-    const exempt = (await exemptSources(client, { name, labels, installNamespace }, signal))
-      .filter((source) => !sources.includes(source));
-    console.log(outcome(name, before?.metadata.labels ?? {}, sources, exempt));
+    const exempt = await exemptSources(client, { name, labels, installNamespace }, signal).catch(unless(isForbidden));
+    if (exempt === undefined && sources.length === 0) return console.log(
+      `The label of namespace ${name} allows no source. You may not list ClusterSources and Sources, so this does ` +
+        'not say which may run pods there whatever its labels.',
+    );
+    const others = (exempt ?? []).filter((source) => !sources.includes(source));
+    console.log(outcome(name, before?.metadata.labels ?? {}, sources, others));
   });
 }
 
@@ -71,12 +76,12 @@ interface LabelledNamespace {
   readonly installNamespace: string;
 }
 
-/** Sources that may run pods there whatever its label says; none that cannot be read. */
+/** Sources that may run pods there whatever its label says; none where the kinds are not served. */
 async function exemptSources(
   client: ClusterClient, { name: namespace, labels, installNamespace }: LabelledNamespace, signal: AbortSignal,
 ): Promise<readonly string[]> {
-  const ofCluster = await client.list(CLUSTER_SOURCES, {}, signal).catch(unless(isUnreadable)) ?? [];
-  const here = await client.list(SOURCES, { namespace }, signal).catch(unless(isUnreadable)) ?? [];
+  const ofCluster = await listIfServed(client, CLUSTER_SOURCES, signal);
+  const here = await listIfServed(client, SOURCES, signal, { namespace });
   const unlabelled = { ...labels, [SOURCES_LABEL]: 'none' };
   return [
     ...ofCluster.filter(({ metadata, spec }) => isAllowedIn(

@@ -101,6 +101,13 @@ describe('isthmus disallow namespace', () => {
       'delete the ClusterSource or Source ("isthmus get sources").\n',
   ));
 
+  it('does not say that none may to somebody who may not list sources', async () => assert.match(
+    await allowedOn(await AnsweringApiServer.start((method) => (
+      method === 'GET' ? [403, status(403, 'Forbidden', 'no')] : [200, { metadata: { name: 'shop' } }]
+    )), ['disallow']),
+    /^The label of namespace shop allows no source\. You may not list/,
+  ));
+
   it('says that none may where there is no such source', async () => assert.equal(
     await allowedOn(await AnsweringApiServer.start(
       { clustersources: SOURCES, sources: [] }, () => [200, { metadata: { name: 'shop' } }],
