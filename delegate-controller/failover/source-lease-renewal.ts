@@ -71,7 +71,7 @@ export class SourceLeaseRenewal {
     this.#acknowledged = seen?.renewTime;
   }
 
-  /** The target rejected: it serves no leases, or denies us access, so it cannot be relied on to fence. */
+  /** The target rejected the lease: it serves none, or denies us access, so it cannot be relied on to fence. */
   rejected(): void {
     this.#isSilent = false;
     this.#lagMs = undefined;

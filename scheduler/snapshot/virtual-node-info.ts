@@ -56,7 +56,10 @@ export const HOST_NAME_LABEL = 'kubernetes.io/hostname';
 const OWN_HEALTH_TAINTS: ReadonlySet<string> =
   new Set(['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable']);
 
-/** The nodeInfo of a target. A virtual node counts as one host, so that affinity by hostname separates clusters. */
+/**
+ * What is known of the virtual node of a target. It counts as one host, so that affinity by hostname separates
+ * clusters.
+ */
 export function toVirtualNodeInfo({ kind, nodeName, node, labels, spec, rttMs }: NodeInfoSources): VirtualNodeInfo {
   return {
     taints: (node?.spec?.taints ?? []).filter(({ key }) => !OWN_HEALTH_TAINTS.has(key)),
