@@ -5,7 +5,7 @@
 import type { Pod, PodPhase } from '../../api/objects/core.ts';
 import {
   ADMISSION_RECORD_ANNOTATION, DELEGATE_FINALIZER, ELECT_ANNOTATION, ADMIRALTY_PREFIX, PARENT_NAME_ANNOTATION,
-  PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL, STREAMS_REQUESTED_ANNOTATION, TRACE_ANNOTATION,
+  PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL, PLACEMENT_ANNOTATION, STREAMS_REQUESTED_ANNOTATION, TRACE_ANNOTATION,
 } from '../../api/objects/keys.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import { isBound, isProxyPod, isTerminal, isTerminating } from '../../model/pod/pod.ts';
@@ -239,7 +239,7 @@ function annotationsReachTheDelegate({ proxies, delegates }: Lives): string[] {
     const user = Object.entries(versions[0]!.object.metadata.annotations ?? {}).filter(
       ([name]) =>
         !name.startsWith(ADMIRALTY_PREFIX) && name !== ELECT_ANNOTATION && name !== ADMISSION_RECORD_ANNOTATION
-          && name !== TRACE_ANNOTATION && name !== STREAMS_REQUESTED_ANNOTATION,
+          && name !== PLACEMENT_ANNOTATION && name !== TRACE_ANNOTATION && name !== STREAMS_REQUESTED_ANNOTATION,
     );
     return (delegates.get(uid) ?? []).flatMap((delegate) => {
       const carried = delegate.versions[0]!.object.metadata.annotations ?? {};
