@@ -15,6 +15,7 @@ import {
 } from '../../model/naming/live-admiralty.ts';
 import { AppError, messageOf } from '../../process/errors.ts';
 import { webhooksWithoutRules } from '../../webhook/registration/missing-rules.ts';
+import { trialPodSpec } from '../clusters/trial-pod.ts';
 import { untilSo, type Migration } from './migration.ts';
 
 /** cert-manager's annotation for the CA bundle, which would restore its own. */
@@ -86,16 +87,6 @@ export async function restoreAdmiraltyWebhook(migration: Migration): Promise<voi
   await eachOfTheirs(migration, (webhook) => webhook, true, true);
 }
 
-/** An elected pod that Pod Security `restricted` admits, and quotas that ask for requests and limits. */
-const PROBE = { spec: {
-  securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
-  containers: [{
-    name: 'pause', image: 'registry.k8s.io/pause:3.10',
-    securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
-    resources: { requests: { cpu: '1m', memory: '1Mi' }, limits: { cpu: '1m', memory: '1Mi' } },
-  }],
-} };
-
 /**
  * A dry run of an elected pod: undefined when it became a proxy pod, or when no namespace that opted in takes one: what
  * a namespace rejects by itself, such as by its quota, is rejected after the webhook was called. A user who may not
@@ -105,7 +96,8 @@ async function probe({ client, signal }: Migration): Promise<string | undefined>
   const labelSelector = `${NAMESPACE_OPT_IN_LABEL}=${NAMESPACE_OPT_IN_VALUE}`;
   for (const { metadata: { name = '' } } of await client.list(NAMESPACES, { labelSelector }, signal)) {
     const annotations = { [ELECT_ANNOTATION]: '' };
-    const pod: Pod = { metadata: { namespace: name, generateName: 'isthmus-migrate-', annotations }, ...PROBE };
+    const metadata = { namespace: name, generateName: 'isthmus-migrate-', annotations };
+    const pod: Pod = { metadata, spec: trialPodSpec() };
     try {
       const { spec } = await client.dryRunCreate<Pod>(PODS, pod, signal);
       return spec.schedulerName === PROXY_SCHEDULER ? undefined : 'it was not asked';

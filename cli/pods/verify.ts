@@ -16,6 +16,7 @@ import { AppError, messageOf } from '../../process/errors.ts';
 import { requireTarget } from '../clusters/known-target.ts';
 import { wholeNumber } from '../clusters/run-flags.ts';
 import { pollUntil } from '../clusters/poll-until.ts';
+import { PAUSE_IMAGE, trialPodSpec } from '../clusters/trial-pod.ts';
 import {
   namespaceIn, parseTarget, targetText, withCluster, withClusterFlags, withNamespace, type ClusterFlags,
 } from '../clusters/cluster-flags.ts';
@@ -49,7 +50,7 @@ export function verifyCommand(): Command {
     'Run a small elected pod in each target, or in the named ones, and time every step. Run it in the source.',
   ).argument('[targets...]', 'NAME of a ClusterTarget, NAMESPACE/NAME of a Target');
   return withNamespace(withClusterFlags(command), 'for the pods, which must have opted in and exist in the targets')
-    .option('--image <image>', 'image of the pods', 'registry.k8s.io/pause:3.10')
+    .option('--image <image>', 'image of the pods', PAUSE_IMAGE)
     .option('--timeout-seconds <number>', 'timeout for each pod', wholeNumber('--timeout-seconds', 1, 3_600), 60)
     .addOption(new Option('-o, --output <format>', 'json: for programs').choices(['json']))
     .action(verify);
@@ -114,7 +115,7 @@ export function verifyingPod(target: TargetRef, { namespace, image, name }: {
   const annotations = { [ELECT_ANNOTATION]: '', [PROXY_CONSTRAINTS_ANNOTATION]: JSON.stringify({ nodeSelector }) };
   return {
     metadata: { namespace, name, annotations },
-    spec: { containers: [{ name: 'pause', image }], terminationGracePeriodSeconds: 0 },
+    spec: { ...trialPodSpec(image), terminationGracePeriodSeconds: 0 },
   };
 }
 

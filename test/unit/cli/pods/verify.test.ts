@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { verifiedText, verifyingPod } from '../../../../cli/pods/verify.ts';
+import { securityProblems } from '../../../../model/pod/pod-security.ts';
 import { AnsweringApiServer } from '../../../support/answering-api-server.ts';
 import { isthmusHere } from '../../../support/command-in-process.ts';
 import { servedSource, servedTarget } from '../../../support/served-source.ts';
@@ -21,6 +22,12 @@ describe('verify', () => {
   it('sends its pod to one Target', () => {
     const labels = { 'multicluster.admiralty.io/target-namespace': 'n', 'multicluster.admiralty.io/target-name': 'eu' };
     assert.deepEqual(nodeSelectorOf(verifyingPod({ kind: 'Target', namespace: 'n', name: 'eu' }, at)), labels);
+  });
+
+  it('sends one that Pod Security restricted admits, with the image that was asked for', () => {
+    const { spec } = verifyingPod({ kind: 'ClusterTarget', name: 'eu' }, at);
+    assert.deepEqual(securityProblems({ annotations: {}, spec }, 'restricted'), []);
+    assert.equal(spec.containers[0]?.image, 'i');
   });
 
   it('says at once that a target does not exist', async () => {
