@@ -57,7 +57,7 @@ function measuredLine(): string {
   const goal = burst.goal !== null && 'atLeast' in burst.goal ? `goal ≥ ${burst.goal.atLeast}` : 'no goal';
   return `**Measured:** a single elected pod is Running after ${figure(single)}, a plain one after `
     + `${figure({ ...single, ours: single.reference ?? Number.NaN })}; a burst of 200 pods reaches `
-    + `${significant(burst.ratio ?? Number.NaN, 2)} of the rate of plain pods (${goal}, `
+    + `${significant(burst.ratio ?? Number.NaN, 3)} of the rate of plain pods (${goal}, `
     + `${burst.holds === true ? 'met' : 'missed'}); all components of a source use ${figure(measured('PM', 'idle'))} `
     + 'at rest. '
     + `${measuredOn}, commit ${commit.slice(0, 8)}, ${cores} shared vCPU, ${Math.round(memoryBytes / 1_024 ** 3)} GiB, `
