@@ -6,6 +6,7 @@ import { EXPIRED_AT_ANNOTATION } from '../../api/objects/keys.ts';
 import { POD_CHAPERONS, PODS } from '../../api/resource-types.ts';
 import { ignoreStale, isAlreadyExists, isRejection } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { createPod } from '../../kubernetes/client/create-pod.ts';
 import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
 import type { EventSink } from '../../kubernetes/controller/event-recorder.ts';
 import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
@@ -196,7 +197,7 @@ class ChaperonControl {
     if (admission.kind === 'rejected') return this.#reject(chaperon, admission.message, signal);
     const making = this.#history.creates.begin(chaperon.metadata.uid ?? '');
     try {
-      const { metadata: { uid = '' } } = await this.#options.client.metadataOnly().create(PODS, pod, signal);
+      const { metadata: { uid = '' } } = await createPod(this.#options.client, pod, signal);
       making.made(uid, this.#options.pods.get(key)?.uid === uid);
       return DONE;
     } catch (error) {

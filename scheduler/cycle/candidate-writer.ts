@@ -1,11 +1,13 @@
 // A candidate as a target's caches show it, and the call that creates one.
 import type { DelegationMode } from '../../api/kinds/cluster-target.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
+import type { Pod } from '../../api/objects/core.ts';
 import { PARENT_UID_LABEL } from '../../api/objects/keys.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { isAlreadyExists, isNotFound, type ApiError } from '../../kubernetes/flow/api-error.ts';
 import { outcomeOf } from '../../kubernetes/http/call-outcome.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { createPod } from '../../kubernetes/client/create-pod.ts';
 import { NotLeaderError } from '../../kubernetes/flow/fence.ts';
 import type { TargetCluster } from '../../targets/target-cluster.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
@@ -105,7 +107,9 @@ export async function createCandidate(
 ): Promise<CandidateAnswer> {
   const { type, toObject } = DELEGATIONS[mode];
   try {
-    const created = await client.metadataOnly().create(type, toObject(chaperon), signal);
+    const created = mode === 'Pod'
+      ? await createPod(client, toObject(chaperon) as Pod, signal)
+      : await client.metadataOnly().create(type, toObject(chaperon), signal);
     return { kind: 'created', resourceVersion: Number(created.metadata.resourceVersion) };
   } catch (error) {
     if (isAlreadyExists(error)) return adopt(client, type, chaperon, signal);

@@ -1,0 +1,63 @@
+// Creates a pod in another cluster than the one that took it: that one may have a feature which this one lacks.
+import type { Container, Pod, PodSpec } from '../../api/objects/core.ts';
+import { PODS } from '../../api/resource-types.ts';
+import { ApiError } from '../flow/api-error.ts';
+import type { ClusterClient } from './cluster-client.ts';
+
+/** Fields that no type of ours has, since nothing reads them. */
+interface OptionalFields {
+  readonly hostUsers?: boolean;
+  readonly resourceClaims?: readonly object[];
+  readonly securityContext?: { readonly supplementalGroupsPolicy?: string };
+}
+
+interface OptionalContainerFields {
+  readonly securityContext?: { readonly procMount?: string };
+  readonly lifecycle?: { readonly stopSignal?: string };
+}
+
+/**
+ * Creates a pod. An API server drops fields whose feature is off, or that it does not know, and says nothing: a pod
+ * would run without its device, or with more groups than its user allows. So a pod that has any is tried first.
+ * @throws ApiError 422 that names what would be dropped; what the calls throw.
+ */
+export async function createPod(client: ClusterClient, pod: Pod, signal: AbortSignal): Promise<Pod> {
+  const wanted = optionalFieldsOf(pod.spec);
+  if (wanted.length > 0) {
+    const kept = new Set(optionalFieldsOf((await client.dryRunCreate<Pod>(PODS, pod, signal)).spec));
+    const dropped = wanted.filter((field) => !kept.has(field));
+    if (dropped.length > 0) {
+      throw new ApiError(
+        422, 'Invalid', `its API server drops ${dropped.join(', ')}: the feature is off there, or not known`,
+      );
+    }
+  }
+  return client.metadataOnly().create<Pod>(PODS, pod, signal);
+}
+
+/**
+ * Paths of a pod's fields that some supported version drops (`dropDisabledFields` in `pkg/api/pod/util.go`) and that
+ * change what the pod may do, or where it runs.
+ */
+export function optionalFieldsOf(spec: PodSpec & OptionalFields): readonly string[] {
+  const { hostUsers, resources = {}, resourceClaims = [], hostnameOverride, securityContext = {} } = spec;
+  const { supplementalGroupsPolicy = 'Merge' } = securityContext;
+  return [
+    ...(hostUsers === false ? ['spec.hostUsers'] : []),
+    ...(Object.keys(resources).length > 0 ? ['spec.resources'] : []),
+    ...(resourceClaims.length > 0 ? ['spec.resourceClaims'] : []),
+    ...(hostnameOverride === undefined ? [] : ['spec.hostnameOverride']),
+    ...(supplementalGroupsPolicy === 'Merge' ? [] : ['spec.securityContext.supplementalGroupsPolicy']),
+    ...[...(spec.initContainers ?? []), ...spec.containers].flatMap(optionalFieldsOfContainer),
+  ];
+}
+
+function optionalFieldsOfContainer(
+  { name, securityContext = {}, lifecycle = {} }: Container & OptionalContainerFields,
+): readonly string[] {
+  const { procMount = 'Default' } = securityContext;
+  return [
+    ...(procMount === 'Default' ? [] : [`securityContext.procMount of container ${name}`]),
+    ...(lifecycle.stopSignal === undefined ? [] : [`lifecycle.stopSignal of container ${name}`]),
+  ];
+}
