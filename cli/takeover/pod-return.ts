@@ -74,25 +74,13 @@ function isOursThere(target: string, { targets }: ReturnState): boolean {
 
 function planBound(proxy: Pod, finalizers: readonly string[]): Plan {
   const finalized = planFinalizers(proxy, finalizers);
-  if (proxy.metadata.annotations?.[ADOPTED_DELEGATE_ANNOTATION] === undefined) return finalized;
+  // one write at a time: after another one the finalizers would have no version to be compared with
+  if (finalized.length > 0 || proxy.metadata.annotations?.[ADOPTED_DELEGATE_ANNOTATION] === undefined) return finalized;
   const { namespace, name = '', uid } = proxy.metadata;
-  return [
-    {
-      kind: 'patch', type: PODS, at: { namespace, name }, patchType: 'merge',
-      patch: { metadata: { uid, annotations: { [ADOPTED_DELEGATE_ANNOTATION]: null } } },
-    },
-    ...unversioned(finalized),
-  ];
-}
-
-/** After another write to the same object its version is another one. */
-function unversioned(plan: Plan): Plan {
-  return plan.map((command) => {
-    if (command.kind !== 'patch') return command;
-    const { metadata: { resourceVersion: _version, ...metadata } } =
-      command.patch as { readonly metadata: Readonly<Record<string, unknown>> };
-    return { ...command, patch: { metadata } };
-  });
+  return [{
+    kind: 'patch', type: PODS, at: { namespace, name }, patchType: 'merge',
+    patch: { metadata: { uid, annotations: { [ADOPTED_DELEGATE_ANNOTATION]: null } } },
+  }];
 }
 
 /**

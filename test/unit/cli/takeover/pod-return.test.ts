@@ -39,6 +39,7 @@ const at = (target: string, isPlaced = true) => ({ target, nodeName: 'n', isPlac
 const patched = (command: unknown) => (command as {
   readonly patch: {
     readonly metadata: {
+      readonly resourceVersion?: string
       readonly finalizers?: readonly string[]; readonly labels?: object; readonly annotations?: Record<string, string>
     }
   }
@@ -50,6 +51,16 @@ describe('a proxy that Admiralty gets back', () => {
       patched(plan({}).inSource.at(-1)).finalizers, [admiraltyFinalizer({ namespace: 'web', name: 'c2' })],
     );
     assert.equal(admiraltyFinalizer({ namespace: 'team-a', name: 'c2' }), `${P}team-a-c2-0ba4508354`);
+  });
+
+  it('keeps a finalizer that somebody adds meanwhile, also where it has a delegate of Admiralty', () => {
+    const [first, ...more] = plan({}).inSource;
+    assert.deepEqual([patched(first).resourceVersion, more], ['7', []]);
+    const finalizers = [admiraltyFinalizer({ namespace: 'web', name: 'c2' })];
+    const given = { ...proxy('n'), metadata: { ...proxy('n').metadata, finalizers } };
+    assert.deepEqual(
+      plan({ proxy: given }).inSource.map(patched), [{ uid: 'u1', annotations: { [`${P}adopted-delegate`]: null } }],
+    );
   });
 
   it("has its chaperon under Admiralty's name of the cluster, without our finalizer where nobody would take it off",
