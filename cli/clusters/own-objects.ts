@@ -55,6 +55,9 @@ export async function removeOwn(
   return isGone ? 'absent' : 'removed';
 }
 
+/** Conflicts after which an object is not tried again: admission of others may answer each write so. */
+const MOST_CONFLICTS = 10;
+
 /**
  * Removes these finalizers of an object as it was read, and none that others have added since; returns whether it had
  * any. Throws what the calls throw, except that it does not exist.
@@ -64,13 +67,16 @@ export async function removeFinalizers(
   ours: ReadonlySet<string>, signal: AbortSignal,
 ): Promise<boolean> {
   const { namespace, name = '' } = object.metadata;
-  for (let live: KubernetesObject | undefined = object; live !== undefined;) {
+  let live: KubernetesObject | undefined = object;
+  for (let left = MOST_CONFLICTS; live !== undefined; left -= 1) {
     const { resourceVersion, finalizers = [] }: KubernetesObject['metadata'] = live.metadata;
     const kept = finalizers.filter((finalizer) => !ours.has(finalizer));
     if (kept.length === finalizers.length) return false;
     const patch = { metadata: { resourceVersion, finalizers: kept.length === 0 ? null : kept } };
     const isStale = await client.patch(type, { namespace, name }, { patchType: 'merge', patch }, signal)
-      .then(() => false, (error: unknown) => isConflict(error) || unless(isNotFound)(error) === undefined);
+      .then(() => false, (error: unknown) => (
+        (left > 0 && isConflict(error)) || unless(isNotFound)(error) === undefined
+      ));
     if (!isStale) return true;
     live = await client.get(type, { namespace, name }, signal).catch(unless(isNotFound));
   }
