@@ -124,3 +124,22 @@ export async function evict(client: ClusterClient, pod: Pod, { tell, signal }: P
   await pollUntil(attempt, { forMs: Infinity, everyMs: BUDGET_RETRY_MS }, signal);
   tell(`evicted ${objectKey(pod.metadata)}`);
 }
+
+/**
+ * The same, for `forMs` at most.
+ * @throws AppError `Timeout` that names the pod.
+ */
+export async function evictWithin(client: ClusterClient, pod: Pod, forMs: number, progress: Progress): Promise<void> {
+  const { tell, signal } = progress;
+  let deadline = signal;
+  await within(forMs, signal, (either) => evict(client, pod, { tell, signal: (deadline = either) })).catch(
+    (error: unknown) => {
+      if (!deadline.aborted || signal.aborted) throw error;
+      throw new AppError(
+        'Timeout',
+        `Pod ${objectKey(pod.metadata)} was not evicted in ${forMs / 1_000} s: a PodDisruptionBudget forbids it. It ` +
+          'stays where it is.',
+      );
+    },
+  );
+}

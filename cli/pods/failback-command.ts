@@ -12,11 +12,16 @@ import { AppError } from '../../process/errors.ts';
 import { untilStopped } from '../../process/lifecycle.ts';
 import { mayFailBack } from '../../scheduler/failback/failback.ts';
 import { rulesFor } from '../../scheduler/snapshot/placement-rules.ts';
-import { parseTarget, withClusterFlags, withInstallNamespace } from '../clusters/cluster-flags.ts';
-import { evict } from './drain-target.ts';
+import type { Progress } from '../clusters/apply-objects.ts';
+import { parseSeconds, parseTarget, withClusterFlags, withInstallNamespace } from '../clusters/cluster-flags.ts';
+import { evictWithin } from './drain-target.ts';
 import { refusalOfNode } from './move-plan.ts';
 import { requireTarget } from '../clusters/known-target.ts';
 import { withLiveState, type LiveStateFlags } from '../placement/live-state.ts';
+
+interface FailbackFlags extends LiveStateFlags {
+  readonly timeoutSeconds: number;
+}
 
 /** The command for commander. */
 export function failbackCommand(): Command {
@@ -27,10 +32,11 @@ export function failbackCommand(): Command {
     )
     .argument('<target>', 'NAME of a ClusterTarget, NAMESPACE/NAME of a Target');
   return withInstallNamespace(withClusterFlags(command, 'the source cluster'))
-    .action((target: string, flags: LiveStateFlags) => failBack(target, flags, untilStopped()));
+    .option('--timeout-seconds <number>', 'how long to try to evict a pod', parseSeconds, 300)
+    .action((target: string, flags: FailbackFlags) => failBack(target, flags, untilStopped()));
 }
 
-async function failBack(argument: string, flags: LiveStateFlags, signal: AbortSignal): Promise<void> {
+async function failBack(argument: string, flags: FailbackFlags, signal: AbortSignal): Promise<void> {
   const ref = parseTarget(argument);
   const target = { key: targetKey(ref), nodeName: virtualNodeName(ref) };
   await withLiveState(flags, async ({ cluster: { client }, world }) => {
@@ -46,9 +52,10 @@ async function failBack(argument: string, flags: LiveStateFlags, signal: AbortSi
         && rulesFor(proxy, world.policies).failback?.value !== 'Never';
     });
     if (away.length === 0) console.log(`no pod that may come back is away from ${argument}`);
-    // each is tried for as long as its budget does not allow it
+    // each is tried: one that its budget does not let go must not hold up the others
+    const progress: Progress = { tell: (line) => console.log(line), signal };
     const ends = await Promise.allSettled(
-      away.map((pod) => evict(client, pod, { tell: (line) => console.log(line), signal })),
+      away.map((pod) => evictWithin(client, pod, flags.timeoutSeconds * 1_000, progress)),
     );
     const failed = ends.find((end) => end.status === 'rejected');
     if (failed !== undefined) throw failed.reason;

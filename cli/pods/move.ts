@@ -6,7 +6,6 @@ import type { Node, Pod } from '../../api/objects/core.ts';
 import { MOVE_LABEL, TRUE } from '../../api/objects/keys.ts';
 import type { PlacementPolicy } from '../../api/kinds/placement-policy.ts';
 import { NODES, PLACEMENT_POLICIES, PODS } from '../../api/resource-types.ts';
-import { within } from '../../kubernetes/flow/abort.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
@@ -18,7 +17,7 @@ import { pollUntil } from '../clusters/poll-until.ts';
 import {
   namespaceIn, parseSeconds, parseTarget, targetText, withCluster, withClusterFlags, withNamespace, type ClusterFlags,
 } from '../clusters/cluster-flags.ts';
-import { evict } from './drain-target.ts';
+import { evictWithin } from './drain-target.ts';
 import { podName } from '../placement/explain-command.ts';
 import { withPodBackup } from './pod-backup.ts';
 import { planMove, type MovePlan } from './move-plan.ts';
@@ -139,21 +138,6 @@ async function replace(
   };
   return withPodBackup(
     plan.pod, tell, { remove, make: () => makeAnew(client, { pod, successor: plan.pod, forMs }, signal) },
-  );
-}
-
-async function evictWithin(client: ClusterClient, pod: Pod, forMs: number, progress: Progress): Promise<void> {
-  const { tell, signal } = progress;
-  let deadline = signal;
-  await within(forMs, signal, (either) => evict(client, pod, { tell, signal: (deadline = either) })).catch(
-    (error: unknown) => {
-      if (!deadline.aborted || signal.aborted) throw error;
-      throw new AppError(
-        'Timeout',
-        `Pod ${pod.metadata.namespace}/${pod.metadata.name} was not evicted in ${forMs / 1_000} s: a ` +
-          'PodDisruptionBudget forbids it. Nothing was moved.',
-      );
-    },
   );
 }
 
