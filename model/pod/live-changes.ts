@@ -18,6 +18,8 @@ import { parsedRecord } from '../objects/json-values.ts';
 export interface LiveChanges {
   readonly images?: Readonly<Record<string, string>>;
   readonly resources?: Readonly<Record<string, ResourceRequirements>>;
+  /** Of the pod as a whole. */
+  readonly podResources?: ResourceRequirements;
   readonly activeDeadlineSeconds?: number;
   /** Added tolerations. */
   readonly tolerations?: readonly Toleration[];
@@ -62,25 +64,31 @@ export function withTakenBack(changes: LiveChanges, before: LiveChanges, { spec 
   const images = { ...now('image', before.images), ...changes.images };
   const resources = { ...now('resources', before.resources), ...changes.resources };
   return {
+    ...(before.podResources !== undefined && spec.resources !== undefined && { podResources: spec.resources }),
     ...changes, ...(Object.keys(images).length > 0 && { images }),
     ...(Object.keys(resources).length > 0 && { resources }),
   };
 }
 
-/** Digests of the mutable parts of a pod's spec: image and resources of each container by name, and each toleration. */
+/**
+ * Digests of the mutable parts of a pod's spec: image and resources of each container by name, resources of the pod as
+ * a whole, and each toleration.
+ */
 interface SpecDigests {
   readonly containers: Readonly<Record<string, readonly [image: string, resources: string]>>;
+  readonly resources?: string;
   readonly activeDeadlineSeconds?: number;
   readonly tolerations: readonly string[];
 }
 
 /** {@link SpecDigests} as text: stored with the Binding to detect later changes. */
 export function specDigests(spec: PodSpec): string {
-  const { activeDeadlineSeconds, tolerations = [] } = spec;
+  const { activeDeadlineSeconds, resources, tolerations = [] } = spec;
   const digests: SpecDigests = {
     containers: Object.fromEntries(
       containersOf(spec).map(({ name, image, resources }) => [name, [digestOf(image), digestOf(resources)]]),
     ),
+    ...(resources !== undefined && { resources: digestOf(resources) }),
     ...(activeDeadlineSeconds !== undefined && { activeDeadlineSeconds }),
     tolerations: tolerations.map((toleration) => digestOf(textOf(toleration))),
   };
@@ -107,9 +115,9 @@ function digestOf(value: unknown): string {
 
 function readDigests(text: string | undefined): SpecDigests | undefined {
   // none, or one digest of everything, as older versions wrote it
-  const { containers, tolerations, activeDeadlineSeconds } = parsedRecord(text ?? '') as Partial<SpecDigests>;
+  const { containers, tolerations, ...rest } = parsedRecord(text ?? '') as Partial<SpecDigests>;
   if (typeof containers !== 'object' || containers === null || !Array.isArray(tolerations)) return undefined;
-  return { containers, tolerations, ...(activeDeadlineSeconds !== undefined && { activeDeadlineSeconds }) };
+  return { containers, tolerations, ...rest };
 }
 
 /** What separates keys of taints in JSON and in YAML. */
@@ -127,14 +135,19 @@ export function specChangesOf({ metadata: { annotations = {} }, spec }: Pod): Li
 }
 
 function containerChanges(before: SpecDigests, now: PodSpec): LiveChanges {
-  const { activeDeadlineSeconds } = now;
+  const { activeDeadlineSeconds, resources: podResources } = now;
   const [images, resources] = [changedOf(before, now, 'image'), changedOf(before, now, 'resources')];
   const hasNewDeadline = activeDeadlineSeconds !== undefined && activeDeadlineSeconds !== before.activeDeadlineSeconds;
   return {
     ...(Object.keys(images).length > 0 && { images }),
     ...(Object.keys(resources).length > 0 && { resources }),
+    ...(isPodResized(before, now) && { podResources }),
     ...(hasNewDeadline && { activeDeadlineSeconds }),
   };
+}
+
+function isPodResized({ resources: before }: SpecDigests, { resources }: PodSpec): boolean {
+  return before !== undefined && resources !== undefined && before !== digestOf(resources);
 }
 
 function changedOf<F extends 'image' | 'resources'>(
@@ -194,7 +207,10 @@ export function planLiveChanges(pod: Pod, text: string): Plan {
     kind: 'patch',
     type: PODS, at: { namespace, name, ...(subresource && { subresource }) }, patchType: 'strategic', patch: object,
   });
-  const resources = containerPatch(pod, since(before.resources, changes.resources), 'resources');
+  const resources = {
+    ...containerPatch(pod, since(before.resources, changes.resources), 'resources'),
+    ...since({ resources: before.podResources }, { resources: changes.podResources }),
+  };
   const specs = changedSpecs(pod, before, changes);
   const conditions = gateConditions(pod, changes.gates);
   const metadata = { uid, annotations: { [SENT_CHANGES_ANNOTATION]: text } };

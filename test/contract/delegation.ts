@@ -10,7 +10,7 @@ import {
 } from '../../api/objects/keys.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
-import { EVENTS, PODS, SECRETS } from '../../api/resource-types.ts';
+import { EVENTS, NODES, PODS, SECRETS } from '../../api/resource-types.ts';
 import { pollUntil } from '../../cli/clusters/poll-until.ts';
 import { WatchedCollection } from '../support/watched-collection.ts';
 import { inNamespace, isRunning, type IsthmusWorld, type WorldCluster } from '../support/isthmus-world.ts';
@@ -516,6 +516,22 @@ function changesOf({ world, home }: DelegationUnderTest, actor: Actor): void {
     assert.ok(!JSON.stringify(changed.spec.tolerations).includes('virtual-kubelet'));
     await patch(pair, { spec: { containers: [{ name: 'main', image: 'example/main:1' }] } });
     await delegateBecomes(pair, 'the first image', ({ spec }) => spec.containers[0]?.image === 'example/main:1');
+    assert.equal(await actor.everMade(pair), 1);
+  });
+
+  it('is resized as a whole when its user resizes the pod', async () => {
+    const requests = (cpu: string) => ({ requests: { cpu } });
+    const pair = await actor.run('resized-as-a-whole', { resources: requests('100m') });
+    const [main] = pair.delegate.status?.containerStatuses ?? [];
+    await actor.patchStatus(pair, { containerStatuses: [{ ...main, resources: {} }], resources: requests('100m') });
+    await actor.proxyBecomes(pair, 'resizable', (pod) => pod?.status?.resources !== undefined);
+    const declared = { status: { declaredFeatures: ['InPlacePodLevelResourcesVerticalScaling'] } };
+    const node = { name: pair.delegate.spec.nodeName ?? '', subresource: 'status' } as const;
+    await home().client.patch(NODES, node, { patchType: 'merge', patch: declared });
+    await patch(pair, { spec: { resources: requests('200m') } }, 'resize');
+    await delegateBecomes(pair, 'resources', ({ spec }) => spec.resources?.requests?.['cpu'] === '200m');
+    await patch(pair, { spec: { resources: requests('100m') } }, 'resize');
+    await delegateBecomes(pair, 'the first ones', ({ spec }) => spec.resources?.requests?.['cpu'] === '100m');
     assert.equal(await actor.everMade(pair), 1);
   });
 

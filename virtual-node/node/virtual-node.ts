@@ -23,6 +23,12 @@ export const REPORT_MS = 300_000;
 /** Duration of a node's Lease, in s (kubelet `nodeLeaseDurationSeconds`); virtual-node-controller.ts renews it. */
 export const NODE_LEASE_SECONDS = 40;
 
+/**
+ * Changes of running pods that an API server lets through only where the node declares that it can (KEP-5328), sorted:
+ * they are copied to delegates, and the target says whether its own node can.
+ */
+const DECLARED_FEATURES = ['InPlacePodLevelResourcesVerticalScaling', 'InPlacePodVerticalScalingInitContainers'];
+
 /** Labels that do not depend on the target's nodes. */
 const BASE_LABELS: StringMap = {
   type: 'virtual-kubelet',
@@ -109,6 +115,8 @@ export interface VirtualNodeStatus {
   readonly allocatable: ResourceList;
   readonly conditions: readonly Condition[];
   readonly nodeInfo: StringMap;
+  /** API servers before 1.36 drop them. */
+  readonly declaredFeatures: readonly string[];
 }
 
 /**
@@ -131,6 +139,7 @@ export function toVirtualNodeStatus(
     addresses: kubelet === undefined ? [] : [toNodeAddress(kubelet.address)],
     daemonEndpoints: { kubeletEndpoint: { Port: kubelet?.port ?? 0 } },
     nodeInfo: toNodeInfo(summary, targetVersion, before),
+    declaredFeatures: DECLARED_FEATURES,
   };
 }
 

@@ -50,6 +50,13 @@ describe('specChangesOf', () => {
     'resources': [changedTo({ containers: [{ name: 'app', image: 'app:1', resources: { requests: { cpu: '2' } } }] }), {
       resources: { app: { requests: { cpu: '2' } } },
     }],
+    'resources of the whole pod': [
+      changedTo({ resources: { requests: { cpu: '2' } } }, {
+        [SPEC_AT_BIND_ANNOTATION]:
+          specDigests({ ...BEFORE, tolerations: [provider], resources: { requests: { cpu: '1' } } }),
+      }),
+      { podResources: { requests: { cpu: '2' } } },
+    ],
     'a deadline': [changedTo({ activeDeadlineSeconds: 60 }), { activeDeadlineSeconds: 60 }],
     'a toleration': [changedTo({ tolerations: [provider, added] }), { tolerations: [added] }],
     'no toleration that admission gives': [
@@ -122,6 +129,10 @@ describe('what is sent', () => {
     assert.deepEqual(withTakenBack({ images: { side: 'side:9' } }, { images: { app: 'app:7', gone: 'x' } }, proxy), {
       images: { app: 'app:1', side: 'side:9' },
     });
+    const [asked, now] = [{ requests: { cpu: '2' } }, { requests: { cpu: '1' } }];
+    assert.deepEqual(withTakenBack({}, { podResources: asked }, aProxy(withSpec({ ...BEFORE, resources: now }))), {
+      podResources: now,
+    });
   });
 });
 
@@ -151,6 +162,18 @@ describe('planLiveChanges', () => {
     assert.deepEqual(told(plan(changes)), [
       ['resize', 'strategic', {
         metadata: { uid }, spec: { containers: [{ name: 'app', resources: { requests: { cpu: '2' } } }] },
+      }],
+      ['pod', 'strategic', { metadata: noted(changes), spec: {} }],
+    ]);
+  });
+
+  it('resizes the whole pod with its containers: neither may exceed the other', () => {
+    const podResources = { requests: { cpu: '3' } };
+    const changes = { resources: { app: { requests: { cpu: '2' } } }, podResources };
+    assert.deepEqual(told(plan(changes)), [
+      ['resize', 'strategic', {
+        metadata: { uid },
+        spec: { containers: [{ name: 'app', resources: { requests: { cpu: '2' } } }], resources: podResources },
       }],
       ['pod', 'strategic', { metadata: noted(changes), spec: {} }],
     ]);
