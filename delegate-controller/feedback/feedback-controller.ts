@@ -189,15 +189,21 @@ class Feedback {
       case 'delete-chaperon':
         return this.#writeOnce(client, step.plan, signal);
       case 'apply-changes':
-        if (client === undefined) return DONE;
-        await sendChanges(
-          { source: this.#options.source, target: client, events: this.#options.events }, proxy, step, signal,
-        );
-        return DONE;
+        return this.#sendChanges(proxy, step, session, signal);
       case 'confirm-gone':
       case 'confirm-delegate-gone':
         return this.#writeConfirmed(step, session, proxy, signal);
     }
+  }
+
+  async #sendChanges(
+    proxy: ProxyPod, step: Extract<FeedbackStep, { kind: 'apply-changes' }>, session: TargetSession | undefined,
+    signal: AbortSignal,
+  ): Promise<ReconcileResult> {
+    const { source, events } = this.#options;
+    const target = session?.client;
+    if (target === undefined || await sendChanges({ source, target, events }, proxy, step, signal)) return DONE;
+    return this.#act(proxy, step.rest, session, signal);
   }
 
   /** Without a client the target is not connected; its return enqueues the pod again. */

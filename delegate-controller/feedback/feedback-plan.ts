@@ -56,8 +56,11 @@ export type FeedbackStep =
   | { readonly kind: 'copy-status' } & StatusWrite
   /** Report in the source that the pod's status is no longer updated. */
   | { readonly kind: 'report-outage'; readonly plan: Plan; readonly outage: ReportedOutage }
-  /** Send changes of the running pod to the target. */
-  | { readonly kind: 'apply-changes'; readonly chaperon: Chaperon; readonly wanted: SentChanges }
+  /** Send changes of the running pod to the target; the rest where it lets nobody change the pod. */
+  | {
+    readonly kind: 'apply-changes'; readonly chaperon: Chaperon; readonly wanted: SentChanges;
+    readonly rest: FeedbackStep
+  }
   /** Write in the target. */
   | { readonly kind: 'delete-chaperon'; readonly plan: Plan }
   /** Write in the source after an uncached read has confirmed that the target has no chaperon of the pod. */
@@ -84,8 +87,9 @@ function planOwn(proxy: ProxyPod, target: BoundTarget, lastWrite: WrittenStatus 
   // Somebody deleted the delegate: delete the proxy too, and its controller creates another one.
   if (isDelegateGone(chaperon)) return planDelegateGone(proxy, chaperon);
   if (delegate === undefined) return { kind: 'no-change' };
-  return planPodChanges(proxy, chaperon, delegate)
-    ?? planStatusCopy(proxy, delegate.status, { lastWrite, chaperon, delegate });
+  const shown = planStatusCopy(proxy, delegate.status, { lastWrite, chaperon, delegate });
+  const changes = planPodChanges(proxy, chaperon, delegate);
+  return changes === undefined ? shown : { kind: 'apply-changes', ...changes, rest: shown };
 }
 
 /**
@@ -154,7 +158,7 @@ function planTargetUnreachable(
 /** Changes by the user of the running pod that the target does not have yet; undefined when there are none. */
 function planPodChanges(
   { changes, gates }: ProxyPod, chaperon: Chaperon | undefined, delegate: DelegatePod,
-): FeedbackStep | undefined {
+): { readonly chaperon: Chaperon; readonly wanted: SentChanges } | undefined {
   if (
     chaperon === undefined || chaperon.terminating
       || (changes === undefined && gates === undefined && chaperon.sentChanges === undefined)
@@ -165,7 +169,7 @@ function planPodChanges(
   const of = stateOf(wanted);
   return of === (chaperon.sentChanges?.of ?? '')
     ? undefined
-    : { kind: 'apply-changes', chaperon, wanted: { of, changes: wanted } };
+    : { chaperon, wanted: { of, changes: wanted } };
 }
 
 function planTermination(proxy: ProxyPod, target: BoundTarget, lastWrite: WrittenStatus | undefined): FeedbackStep {

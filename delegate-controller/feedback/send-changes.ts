@@ -23,16 +23,16 @@ export interface ChangeRoute {
 }
 
 /**
- * Sends them. A change that the target rejects is reported and not retried, and keeps back no other. Throws what API
- * calls throw.
+ * Sends them. A change that the target rejects is reported and not retried, and keeps back no other. Returns whether
+ * the target knows now what was sent: false where it lets nobody change the pod. Throws what API calls throw.
  */
 export async function sendChanges(
   { source, target, events }: ChangeRoute, proxy: ProxyPod,
   { chaperon, wanted }: Extract<FeedbackStep, { kind: 'apply-changes' }>, signal: AbortSignal,
-): Promise<void> {
+): Promise<boolean> {
   const { namespace, name, uid, mode, sentChanges } = chaperon;
   const pod = await source.get(PODS, proxy, signal);
-  if (pod.metadata.uid !== proxy.uid) return;
+  if (pod.metadata.uid !== proxy.uid) return true;
   const changes = withTakenBack(wanted.changes, sentChanges?.changes ?? {}, pod);
   const text = writeSentChanges({ of: wanted.of, changes });
   const noted: Plan = [{
@@ -40,12 +40,16 @@ export async function sendChanges(
     patch: { metadata: { uid, annotations: { [SENT_CHANGES_ANNOTATION]: text } } },
   }];
   const rejected = await carry(target, chaperon, { noted, text }, signal);
-  if (rejected === undefined) return;
+  if (rejected === undefined) return true;
   events.record({
     regarding: regardingPod(proxy), type: 'Warning', reason: 'ChangeRefused',
     action: 'ApplyChange', note: rejected.message,
   });
-  if (rejected.isLast) await executePlan(target, noted, signal);
+  if (!rejected.isLast) return true;
+  return executePlan(target, noted, signal).then(() => true, (error: unknown) => {
+    if (!isRejection(error)) throw error;
+    return false;
+  });
 }
 
 /** Nothing is rejected of an object that is gone, as the watch will tell. */

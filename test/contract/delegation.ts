@@ -10,7 +10,9 @@ import {
 } from '../../api/objects/keys.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
-import { EVENTS, NODES, PODS, SECRETS } from '../../api/resource-types.ts';
+import {
+  EVENTS, NODES, PODS, SECRETS, VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS,
+} from '../../api/resource-types.ts';
 import { pollUntil } from '../../cli/clusters/poll-until.ts';
 import { WatchedCollection } from '../support/watched-collection.ts';
 import { inNamespace, isRunning, type IsthmusWorld, type WorldCluster } from '../support/isthmus-world.ts';
@@ -477,7 +479,7 @@ function statusOf({ world }: DelegationUnderTest, actor: Actor): void {
   }
 }
 
-function changesOf({ world, home }: DelegationUnderTest, actor: Actor): void {
+function changesOf({ mode, world, home }: DelegationUnderTest, actor: Actor): void {
   const delegateBecomes = async ({ delegate }: Pair, what: string, holds: (pod: Pod) => boolean): Promise<Pod> => {
     const isIt = (pod: Pod) => pod.metadata.uid === delegate.metadata.uid && holds(pod);
     return (await home().pods.until(what, (all) => all.some(isIt), 60_000)).find(isIt)!;
@@ -553,6 +555,32 @@ function changesOf({ world, home }: DelegationUnderTest, actor: Actor): void {
     await events.until('it is told', (all: readonly Told[]) => all.some(isTold), 60_000);
     assert.equal((await home().client.get(PODS, at(pair.delegate))).spec.activeDeadlineSeconds, 100);
     assert.equal(await actor.everMade(pair), 1);
+  });
+
+  it('shows its status also where the target lets nobody change it', async () => {
+    const pair = await actor.run('unchangeable');
+    const { name } = at(pair.delegate);
+    const rule = { apiGroups: [''], apiVersions: ['v1'], resources: ['pods'], operations: ['UPDATE'] };
+    const metadata = { name: `unchangeable-${mode.toLowerCase()}` };
+    const policy = {
+      metadata,
+      spec: {
+        matchConstraints: { resourceRules: [{ ...rule, resourceNames: [name] }] },
+        validations: [{ expression: 'false', message: 'nobody changes it' }],
+      },
+    };
+    await home().client.create(VALIDATING_ADMISSION_POLICIES, policy);
+    const binding = { metadata, spec: { policyName: metadata.name, validationActions: ['Deny'] } };
+    await home().client.create(VALIDATING_ADMISSION_POLICY_BINDINGS, binding);
+    const isDenied = () => home().client
+      .patch(PODS, at(pair.delegate), { patchType: 'merge', patch: { metadata: { annotations: { try: 'it' } } } })
+      .then(() => undefined, () => true as const);
+    assert.ok(await pollUntil(isDenied, { forMs: 60_000, everyMs: 100 }, world().signal));
+    await patch(pair, { spec: { containers: [{ name: 'main', image: 'example/main:2' }] } });
+    const isReady = (pod: Pod | undefined) => condition(pod, 'Ready')?.status;
+    await actor.patchStatus(pair, { conditions: [{ type: 'Ready', status: 'False' }] });
+    await actor.proxyBecomes(pair, 'not ready', (pod) => isReady(pod) === 'False');
+    await home().client.delete(VALIDATING_ADMISSION_POLICY_BINDINGS, metadata);
   });
 
   it("shows annotations that the target adds, and keeps its user's", async () => {

@@ -103,6 +103,10 @@ describe('changes that a source sends', () => {
       [['ChangeRefused', rejected.message, 'Warning']]);
     assert.notEqual(notedIn(written.at(-1)!), undefined);
   });
+  it('are not known to a target that rejects the note as well', async () => {
+    const { told, done } = send(aProxy(), 'Pod', rejected, rejected);
+    assert.deepEqual([await done, told.length], [false, 1]);
+  });
   it('are applied where another one is rejected', async () => {
     const { written, told, done } = sendThese(RESIZED, aProxy(), 'Pod', rejected);
     await done;
