@@ -4,7 +4,7 @@
 // the pod.
 import type { Logger } from 'pino';
 import type { Pod } from '../../api/objects/core.ts';
-import { PODS } from '../../api/resource-types.ts';
+import { apiVersionOf, PODS } from '../../api/resource-types.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import type { EventSink } from '../../kubernetes/controller/event-recorder.ts';
 import type { Informer } from '../../kubernetes/watch/informer.ts';
@@ -264,12 +264,14 @@ class Follow implements FollowContext {
 
   tell(at: FollowedName, target: TargetCluster, message: string): void {
     const { proxies, events } = this.#options;
-    const note = `${at.kind.type.kind} ${at.name} does not follow into target ${target.ref.name}: ${message}`;
+    const { kind: { type }, namespace, name } = at;
+    const related = { apiVersion: apiVersionOf(type), kind: type.kind, namespace, name };
+    const note = `${type.kind} ${name} does not follow into target ${target.ref.name}: ${message}`;
     for (const key of this.#needs.podsNeeding(at, target).slice(0, MAX_TOLD)) {
       const proxy = proxies.get(key);
-      if (proxy !== undefined) events.record(
-        { regarding: regardingPod(proxy), type: 'Warning', reason: 'FollowRefused', action: 'CopyObject', note },
-      );
+      if (proxy !== undefined) events.record({
+        regarding: regardingPod(proxy), related, type: 'Warning', reason: 'FollowRefused', action: 'CopyObject', note,
+      });
     }
   }
 }

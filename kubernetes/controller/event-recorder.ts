@@ -77,8 +77,8 @@ export class EventRecorder implements EventSink {
   /** Queues an event; returns at once and never throws. */
   record(event: EventRecord): void {
     const now = Date.now();
-    const { regarding, type, reason, action, note, perNote } = event;
-    const key = JSON.stringify([regarding.uid, type, reason, action, ...(perNote ? [note] : [])]);
+    const { regarding, related, type, reason, action, note, perNote } = event;
+    const key = JSON.stringify([regarding.uid, related, type, reason, action, ...(perNote ? [note] : [])]);
     const known = this.#remembered.get(key);
     if (known !== undefined && now - known.lastAt < this.#limits.seriesEndsMs) {
       known.count += 1;
@@ -156,13 +156,13 @@ export class EventRecorder implements EventSink {
   }
 
   #toEvent({ event, name, firstAt, lastAt, count }: Remembered): KubernetesObject {
-    const { regarding, type, reason, action, note } = event;
+    const { regarding, related, type, reason, action, note } = event;
     const written = {
       metadata: { namespace: regarding.namespace ?? 'default', name },
       eventTime: microTime(firstAt),
       reportingController: this.#options.controller,
       reportingInstance: hostname(),
-      regarding, type, reason, action,
+      regarding, ...(related !== undefined && { related }), type, reason, action,
       note: Buffer.from(note, 'utf8').subarray(0, MAX_NOTE).toString('utf8').replace(/\uFFFD$/, ''),
       ...(count > 1 && { series: { count, lastObservedTime: microTime(lastAt) } }),
     };

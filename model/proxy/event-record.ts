@@ -13,6 +13,8 @@ export interface Regarding {
 /** An event. `reason` and `action` are CamelCase. */
 export interface EventRecord {
   readonly regarding: Regarding;
+  /** Another object that it is about; each has an event of its own. */
+  readonly related?: Omit<Regarding, 'uid'>;
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   readonly action: string;

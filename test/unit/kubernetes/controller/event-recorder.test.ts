@@ -106,9 +106,12 @@ describe('EventRecorder', () => {
     recorder.record(EVENT);
     recorder.record({ ...EVENT, reason: 'Other' });
     recorder.record({ ...EVENT, regarding: { ...EVENT.regarding, uid: 'other' } });
-    for (let i = 0; i < 3; i += 1) {
+    const related = { apiVersion: 'v1', kind: 'Secret', namespace: 'a', name: 'key' };
+    recorder.record({ ...EVENT, related });
+    for (const other of [undefined, undefined, undefined, related]) {
       const request = await server.next();
       assert.equal(request.method, 'POST');
+      assert.deepEqual((JSON.parse(request.body) as EventRecord).related, other);
       request.answer(201, {});
     }
   });
