@@ -17,9 +17,9 @@ import type { TargetSession } from '../../targets/target-session.ts';
 import { objectKey } from '../../model/pod/pod.ts';
 import { messageOf } from '../../process/errors.ts';
 import { SecretCopies } from '../copies/secret-copies.ts';
-import type { Copies } from '../copies/copy-writer.ts';
+import type { Copies, CopyWrite } from '../copies/copy-writer.ts';
 import {
-  canFollow, planFollow, type CopyObject, type FollowState, type SourceObject,
+  canFollow, planFollow, type FollowState, type SourceObject,
 } from '../copies/follow-plan.ts';
 import {
   FOLLOWED_KINDS, followKey, parseFollowKey, type FollowedKind, type FollowedName,
@@ -43,8 +43,7 @@ export interface FollowContext {
 }
 
 /** A failed write with its inputs. */
-interface FailedWrite {
-  readonly copy: CopyObject | undefined;
+interface FailedWrite extends CopyWrite {
   readonly copies: Copies;
   readonly error: unknown;
 }
@@ -175,9 +174,7 @@ export class TargetFollower {
     try {
       const written = await copies.write({ object, copy: state.copy }, signal);
       if (written.kind === 'foreign') return this.#rejected(at, NOT_OURS);
-      if (written.kind === 'unchangeable' && state.copy !== undefined) {
-        return await this.#remake(at, state.copy, copies, signal);
-      }
+      if (written.kind === 'unchangeable') return await this.#remake(at, { object, copy: state.copy }, copies, signal);
       if (written.kind === 'stale') return { kind: 'requeue-after', ms: CACHE_LAG_MS };
       const desired = typeof state.source === 'object' ? state.source.digest : '';
       if (written.kind === 'stored') {
@@ -185,30 +182,41 @@ export class TargetFollower {
       }
       return DONE;
     } catch (error) {
-      return this.#recover(at, { copy: state.copy, copies, error }, signal);
+      return this.#recover(at, { object, copy: state.copy, copies, error }, signal);
     }
   }
 
   /** Handles a rejected write: the copy has changed, a field is immutable, or the target has another reason. */
   async #recover(
-    at: FollowedName, { copy, copies, error }: FailedWrite, signal: AbortSignal,
+    at: FollowedName, { object, copy, copies, error }: FailedWrite, signal: AbortSignal,
   ): Promise<ReconcileResult> {
     if (isConflict(error) || (isNotFound(error) && copy !== undefined)) {
       return { kind: 'requeue-after', ms: CACHE_LAG_MS };
     }
     if (!isRejection(error)) throw error;
-    if (copy !== undefined && isUnchangeable(error)) return this.#remake(at, copy, copies, signal);
+    if (copy !== undefined && isUnchangeable(error)) return this.#remake(at, { object, copy }, copies, signal);
     // no such namespace: none of its pods can be there either
     if (isNotFound(error) && at.kind.need.kind !== 'named') return DONE;
     return this.#rejected(at, messageOf(error));
   }
 
-  /** Deletes a copy that cannot be changed; it is recreated when its deletion is observed. */
+  /**
+   * Deletes a copy that cannot be changed; it is recreated when its deletion is observed. What the target rejects does
+   * not cost it the copy that it has: an attempt to create it tells, which for one that it takes finds the old one.
+   */
   async #remake(
-    { kind, namespace, name }: FollowedName, { uid }: CopyObject, copies: Copies, signal: AbortSignal,
+    at: FollowedName, { object, copy }: CopyWrite, copies: Copies, signal: AbortSignal,
   ): Promise<ReconcileResult> {
-    await this.#session.client.delete(kind.type, { namespace, name }, { preconditions: { uid } }, signal)
-      .catch(ignoreStale);
+    const { kind: { type }, namespace, name } = at;
+    try {
+      await copies.write({ object, copy: undefined }, signal);
+    } catch (error) {
+      if (!isRejection(error)) throw error;
+      return this.#rejected(at, messageOf(error));
+    }
+    if (copy === undefined) return { kind: 'requeue-after', ms: CACHE_LAG_MS };
+    const preconditions = { uid: copy.uid };
+    await this.#session.client.delete(type, { namespace, name }, { preconditions }, signal).catch(ignoreStale);
     copies.forget(`${namespace}/${name}`);
     return DONE;
   }

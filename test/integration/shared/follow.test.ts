@@ -14,7 +14,8 @@ import {
 import type { ResourceType } from '../../../api/objects/group-version.ts';
 import {
   CLUSTER_TARGETS, CONFIG_MAPS, EVENTS, INGRESSES, NAMESPACE_ELECTIONS, NAMESPACES,
-  PLACEMENT_POLICIES, PODS, SECRET_COPIES, SECRETS, SERVICES,
+  PLACEMENT_POLICIES, PODS, SECRET_COPIES, SECRETS, SERVICES, VALIDATING_ADMISSION_POLICIES,
+  VALIDATING_ADMISSION_POLICY_BINDINGS,
 } from '../../../api/resource-types.ts';
 import type { PlacementPolicy } from '../../../api/kinds/placement-policy.ts';
 import { pollUntil } from '../../../cli/clusters/poll-until.ts';
@@ -194,6 +195,41 @@ describe('objects that follow elected pods', () => {
       );
       await copies.until(
         'annotations follow, too', (all) => one(all, namespace, 'password')?.metadata.annotations?.['note'] === 'y',
+      );
+    });
+
+    it('stay as they are where the target rejects what they have become', async () => {
+      const { client } = world.targets[target];
+      const metadata = { name: 'nothing-unwanted' };
+      const rule = { apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps', 'secrets'] };
+      const policy = {
+        metadata,
+        spec: {
+          matchConstraints: { resourceRules: [{ ...rule, operations: ['CREATE', 'UPDATE'] }] },
+          validations: [{ expression: "!has(object.data) || !('unwanted' in object.data)" }],
+        },
+      };
+      const binding = { metadata, spec: { policyName: metadata.name, validationActions: ['Deny'] } };
+      await client.create(VALIDATING_ADMISSION_POLICIES, policy);
+      await client.create(VALIDATING_ADMISSION_POLICY_BINDINGS, binding);
+      const places = [[CONFIG_MAPS, 'settings'], [SECRETS, 'password']] as const;
+      const before = await Promise.all(places.map(([type, name]) => client.get(type, { namespace, name })));
+      const unwanted = { patchType: 'merge', patch: { data: { unwanted: base64('x') } } } as const;
+      const isDenied = () => client.patch(CONFIG_MAPS, { namespace, name: 'settings' }, unwanted)
+        .then(() => undefined, () => true as const);
+      assert.ok(await pollUntil(isDenied, { forMs: 60_000, everyMs: 100 }, world.signal));
+      for (const [type, name] of places) {
+        await world.source.client.patch(type, { namespace, name }, unwanted);
+        await events.until('it is told', (all) => all.some((event) => {
+          const { reason, note = '' } = event as { readonly reason?: string; readonly note?: string };
+          return reason === 'FollowRefused' && note.includes(`${type.kind} ${name} `);
+        }), 60_000);
+      }
+      const after = await Promise.all(places.map(([type, name]) => client.get(type, { namespace, name })));
+      assert.deepEqual(after.map((copy) => copy.metadata.uid), before.map((copy) => copy.metadata.uid));
+      await client.delete(VALIDATING_ADMISSION_POLICY_BINDINGS, metadata);
+      for (const [type, name] of places) await world.source.client.patch(
+        type, { namespace, name }, { patchType: 'merge', patch: { data: { unwanted: null } } },
       );
     });
 

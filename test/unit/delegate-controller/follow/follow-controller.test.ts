@@ -103,3 +103,26 @@ it('a copy of another source is in the way of one, and is not said to be nobody\
       'create; rename one of the two, or delete that one',
   ]);
 });
+
+const INVALID = new ApiError(422, 'Invalid', 'it is not valid');
+for (const [what, created, asked] of [
+  ['is made anew where the target takes no change of it', new ApiError(409, 'AlreadyExists', 'it is there'), 'delete'],
+  ['stays where the target would not take a new one either', INVALID, undefined],
+] as const) it(`a copy ${what}`, async (t) => {
+  const { source, remote, notes, arrive } =
+    following(t, { nodeName: 'c', references: ['configmaps/settings'], labels: {} });
+  const settings = (data: object): KubernetesObject =>
+    ({ metadata: { namespace: 'shop', name: 'settings', uid: 'u' }, data }) as KubernetesObject;
+  const copy = toCopy(kindOf(CONFIG_MAPS), settings({ color: 'red' }), 's');
+  source.put(CONFIG_MAPS, settings({ color: 'blue' }));
+  remote.put(CONFIG_MAPS, { ...copy, metadata: { ...copy.metadata, uid: 'c' } });
+  remote.failures.push(INVALID, created);
+  arrive();
+  for (let turn = 0; turn < 4; turn += 1) await source.settled();
+  assert.deepEqual(
+    remote.asked(), ['patch', 'create', ...(asked === undefined ? [] : [asked])].map(
+      (verb) => `${verb} configmaps shop/settings`,
+    ),
+  );
+  assert.equal(notes.length, asked === undefined ? 1 : 0);
+});
