@@ -54,7 +54,7 @@ export function gatesOf({ spec, status }: Pod): Gates | undefined {
 
 /**
  * The changes together with those that were sent before and have been reverted since: for these, the current values of
- * `proxy`.
+ * `proxy`. A gate without a condition is shut, and stays the source's.
  */
 export function withTakenBack(changes: LiveChanges, before: LiveChanges, { spec }: Pod): LiveChanges {
   const now = <F extends 'image' | 'resources'>(field: F, names: object = {}) =>
@@ -63,10 +63,12 @@ export function withTakenBack(changes: LiveChanges, before: LiveChanges, { spec 
     ));
   const images = { ...now('image', before.images), ...changes.images };
   const resources = { ...now('resources', before.resources), ...changes.resources };
+  const shut = Object.keys(before.gates ?? {}).map((type) => [type, { status: 'False' }] as const);
+  const gates: Gates = { ...Object.fromEntries(shut), ...changes.gates };
   return {
     ...(before.podResources !== undefined && spec.resources !== undefined && { podResources: spec.resources }),
     ...changes, ...(Object.keys(images).length > 0 && { images }),
-    ...(Object.keys(resources).length > 0 && { resources }),
+    ...(Object.keys(resources).length > 0 && { resources }), ...(Object.keys(gates).length > 0 && { gates }),
   };
 }
 

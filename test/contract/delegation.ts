@@ -647,6 +647,13 @@ function changesOf({ mode, world, home }: DelegationUnderTest, actor: Actor): vo
       await gate('False');
       await delegateBecomes(pair, 'the gate is shut', (pod) => condition(pod, 'example.com/lb')?.status === 'False');
       await actor.proxyBecomes(pair, 'shut', (pod) => condition(pod, 'example.com/lb')?.status === 'False');
+      await gate('True');
+      await delegateBecomes(pair, 'the gate is open', (pod) => condition(pod, 'example.com/lb')?.status === 'True');
+      await patch(pair, { status: { conditions: [{ $patch: 'delete', type: 'example.com/lb' }] } }, 'status');
+      await delegateBecomes(pair, 'it has no gate', (pod) => condition(pod, 'example.com/lb')?.status === 'False');
+      await actor.patchStatus(pair, { conditions: [{ type: 'Ready', status: 'False' }] });
+      const shown = await actor.proxyBecomes(pair, 'unready', (pod) => condition(pod, 'Ready')?.status === 'False');
+      assert.equal(condition(shown, 'example.com/lb'), undefined);
     } finally {
       await home().cluster.startComponent('kwok');
     }

@@ -133,6 +133,10 @@ describe('what is sent', () => {
     assert.deepEqual(withTakenBack({}, { podResources: asked }, aProxy(withSpec({ ...BEFORE, resources: now }))), {
       podResources: now,
     });
+    const gates = { a: { status: 'True' }, b: { status: 'True' } } as const;
+    assert.deepEqual(withTakenBack({ gates: { b: gates.b } }, { gates }, proxy), {
+      gates: { a: { status: 'False' }, b: { status: 'True' } },
+    });
   });
 });
 
