@@ -79,6 +79,30 @@ export function knownShapeErrors(constraints: object): readonly string[] {
   );
 }
 
+/**
+ * Constraints from YAML, with numbers and truth values as text where Kubernetes has text: Go reads them so when it
+ * knows the field, and users of Admiralty left out the quotes.
+ */
+export function withTexts(value: unknown, shape: Shape = { fields: CONSTRAINTS }): unknown {
+  const member = (set: unknown, field: string): unknown => {
+    // within a list or a map Go reads null as an empty text
+    if (shape === 'strings' || shape === 'map') return set === null ? '' : withTexts(set, 'string');
+    return withTexts(set, memberOf(shape, field));
+  };
+  if (Array.isArray(value)) return value.map((entry: unknown) => member(entry, ''));
+  if (isRecord(value)) {
+    return Object.fromEntries(Object.entries(value).map(([field, set]) => [field, member(set, field)]));
+  }
+  return shape === 'string' && (typeof value === 'number' || typeof value === 'boolean') ? String(value) : value;
+}
+
+/** The shape of an element or a field; of an unknown field one without text. */
+function memberOf(shape: Shape, field: string): Shape {
+  if (typeof shape === 'string') return shape;
+  if ('list' in shape) return shape.list;
+  return (Object.hasOwn(shape.fields, field) ? shape.fields[field] : undefined) ?? 'boolean';
+}
+
 const UNKNOWN_FIELD = 'has an unknown field';
 
 function errorsOfFields(value: object, fields: Readonly<Record<string, Shape>>, path: string): string[] {
@@ -93,7 +117,7 @@ function errorsOfFields(value: object, fields: Readonly<Record<string, Shape>>, 
 function errorsOf(value: unknown, shape: Shape, at: string): string[] {
   if (shape === 'map') {
     const isMap = isRecord(value) && Object.values(value).every(isText);
-    return isMap ? [] : [`must have strings by key in ${at}, with numbers and yes/no in quotes`];
+    return isMap ? [] : [`must have strings by key in ${at}`];
   }
   if (shape === 'strings') {
     return Array.isArray(value) && value.every(isText) ? [] : [`must have a list of strings in ${at}`];

@@ -4,7 +4,10 @@ import { parse } from 'yaml';
 import { PROXY_CONSTRAINTS_ANNOTATION, USE_SPEC_CONSTRAINTS_ANNOTATION } from '../../api/objects/keys.ts';
 import type { Pod, PodSpec, Toleration } from '../../api/objects/core.ts';
 import { deny, type Denial } from '../review/admission-answer.ts';
-import { CONSTRAINT_FIELDS, isOtherPodSpecField, shapeErrors } from '../../model/pod/constraint-shapes.ts';
+import { AS_KUBECTL_READS } from '../../model/objects/yaml-limits.ts';
+import {
+  CONSTRAINT_FIELDS, isOtherPodSpecField, shapeErrors, withTexts,
+} from '../../model/pod/constraint-shapes.ts';
 
 /** Constraints that a proxy pod is scheduled by. */
 export type Constraints = Pick<PodSpec, 'nodeSelector' | 'tolerations' | 'affinity' | 'topologySpreadConstraints'>;
@@ -55,7 +58,7 @@ function parseConstraints(text: string): ConstraintsOfPod | Denial {
   if (text.length > MAX_LENGTH) return bad(`has ${text.length} characters; at most ${MAX_LENGTH} are allowed`);
   let value: unknown;
   try {
-    value = parse(text, { maxAliasCount: 10, schema: 'core', logLevel: 'error' }) ?? {};
+    value = withTexts(parse(text, { ...AS_KUBECTL_READS, maxAliasCount: 10, logLevel: 'error' }) ?? {});
   } catch (error) {
     const why = error instanceof Error ? (error.message.split('\n')[0] ?? '') : 'it cannot be read';
     return bad(`is not valid YAML: ${why}`);

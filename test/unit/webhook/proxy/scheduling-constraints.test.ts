@@ -5,6 +5,7 @@ import * as fc from 'fast-check';
 import { stringify } from 'yaml';
 import type { Pod, PodSpec, Toleration } from '../../../../api/objects/core.ts';
 import { PROXY_CONSTRAINTS_ANNOTATION, USE_SPEC_CONSTRAINTS_ANNOTATION } from '../../../../api/objects/keys.ts';
+import { FOR_KUBECTL } from '../../../../model/objects/yaml-limits.ts';
 import { constraintsOf } from '../../../../webhook/proxy/scheduling-constraints.ts';
 import { annotated, aPod, frozen, withSpec } from '../../../support/builders.ts';
 
@@ -32,6 +33,29 @@ describe('the cluster of a pod is chosen', () => {
     assert.deepEqual(read('{nodeSelector: null, tolerations: [{key: a}]}'), {
       kind: 'constraints', constraints: { tolerations: [{ key: 'a' }] }, warnings: [],
     }));
+});
+
+describe('constraints without the quotes that kubectl wants', () => {
+  it('are read as Admiralty reads them: numbers, truth values and empty values as text', () => {
+    const text = `
+nodeSelector: {gpu: true, zone: 1, version: 1.30, fast: yes, mode: 0400, empty: }
+tolerations: [{key: 1, value: true, tolerationSeconds: 30}]
+affinity:
+  nodeAffinity:
+    requiredDuringSchedulingIgnoredDuringExecution:
+      nodeSelectorTerms: [{matchExpressions: [{key: a, operator: In, values: [1, no, x]}]}]
+topologySpreadConstraints: [{maxSkew: 1, topologyKey: a, labelSelector: {matchLabels: {1: 2}}}]`;
+    const nodeSelectorTerms = [{ matchExpressions: [{ key: 'a', operator: 'In', values: ['1', 'false', 'x'] }] }];
+    assert.deepEqual(read(text), {
+      kind: 'constraints', warnings: [],
+      constraints: {
+        nodeSelector: { gpu: 'true', zone: '1', version: '1.3', fast: 'true', mode: '256', empty: '' },
+        tolerations: [{ key: '1', value: 'true', tolerationSeconds: 30 }],
+        affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } } },
+        topologySpreadConstraints: [{ maxSkew: 1, topologyKey: 'a', labelSelector: { matchLabels: { 1: '2' } } }],
+      },
+    });
+  });
 });
 
 describe('tolerations of the spec', () => {
@@ -66,9 +90,8 @@ describe('an annotation is denied, and its user is told why', () => {
     'that is a text': ['gpu', /is not a mapping of fields/],
     'with a misspelt field': ['nodeSelectors: {a: b}', /has an unknown field nodeSelectors/],
     'with a misspelt field within': ['tolerations: [{keys: a}]', /has an unknown field tolerations\[0\]\.keys/],
-    'with a number where Kubernetes has text': ['nodeSelector: {a: 1}', /strings by key in nodeSelector, with numbers/],
-    'with yes, which would be a truth value in older YAML': ['nodeSelector: {a: true}',
-      /numbers and yes\/no in quotes/],
+    'with a mapping where Kubernetes has text': ['nodeSelector: {a: {b: c}}', /strings by key in nodeSelector/],
+    'with text where Kubernetes has a number': ['tolerations: [{tolerationSeconds: "1"}]', /must have a number in tol/],
     'that is far too long': [`# ${'x'.repeat(32_768)}`, /has 32770 characters; at most 32768 are allowed/],
     'that grows by aliases': [
       `a: &a [x,x]\nb: &b [${'*a,'.repeat(20)}]\ntolerations: [${'*b,'.repeat(20)}]`, /is not valid YAML/,
@@ -110,7 +133,7 @@ describe('constraints written as YAML or as JSON', () => {
 
   it('are read as they were written', () => {
     fc.assert(fc.property(constraints, (wanted) => {
-      for (const written of [stringify(wanted), JSON.stringify(wanted)]) {
+      for (const written of [stringify(wanted, FOR_KUBECTL), JSON.stringify(wanted)]) {
         assert.deepEqual(read(written), { kind: 'constraints', constraints: wanted, warnings: [] }, written);
       }
     }), { numRuns: 150 });
