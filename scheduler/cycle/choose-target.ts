@@ -17,12 +17,13 @@ import { comparesTargets } from '../decision/per-target.ts';
 import { groupDoesNotFit, tooFewMembers } from '../queue/group-rejections.ts';
 import type { TargetClock } from './candidate-deadlines.ts';
 import type { ClusterCache } from './cluster-cache.ts';
-import { rulesFor, type PolicyBook } from '../snapshot/placement-rules.ts';
+import { ruleAgainst, rulesFor, type PolicyBook } from '../snapshot/placement-rules.ts';
 import { toPodToSchedule } from '../decision/placement-constraints.ts';
 import { SCALE_UP_TIMEOUT_MS } from './placement.ts';
 import type { GroupState } from '../queue/pod-groups.ts';
 import type { PodMemory } from './pod-memory.ts';
 import type { RejectedTarget } from '../decision/schedule-pod.ts';
+import type { Rejection } from '../snapshot/rejection.ts';
 import type { TargetSnapshot } from '../snapshot/snapshot.ts';
 import type { NodeRequirements } from '../snapshot/node-requirements.ts';
 
@@ -188,6 +189,15 @@ export class TargetChooser {
     memory.placement = placement;
     memory.scaleUpUntil = afterScaleUp ? performance.now() + SCALE_UP_TIMEOUT_MS : 0;
     this.#state.assume(target, proxy, requirements);
+  }
+
+  /** Why policies exclude a target of the pod by now: they, or the labels that they select by, may have changed. */
+  excluded(proxy: ProxyPod, target: string): Rejection | undefined {
+    const rules = rulesFor(proxy, this.#state.world.policies);
+    // what nobody can read excludes nothing that was chosen before
+    if (rules.blocked !== undefined || rules.require.length + rules.forbid.length === 0) return undefined;
+    const snapshot = this.#state.views.snapshots().find(({ key }) => key === target);
+    return snapshot?.nodeInfo?.hasNode === true ? ruleAgainst(rules, snapshot.nodeInfo) : undefined;
   }
 
   #noteTried(proxy: ProxyPod, found: Pick<TriedGroup, 'unplaced' | 'fit' | 'retryAt'>): void {

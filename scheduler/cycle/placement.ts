@@ -39,6 +39,8 @@ export interface Candidate {
   readonly isAbandoned?: boolean;
   /** Too little is left before its deadline: bound now, it could be stopped before the confirmation arrives. */
   readonly mayMissDeadline?: boolean;
+  /** Why policies exclude its target by now. */
+  readonly excluded?: Rejection | undefined;
   /** When waiting for its verdict started, or restarted because the target decided about others, in ms. */
   readonly waitingSince: number;
 }
@@ -114,11 +116,16 @@ function planCandidate(state: PlacementState, candidate: Candidate, now: number)
   }
   // too late to bind: a bound pod must not lose its delegate
   if (candidate.deletion === 'sent') return deleteCandidate(candidate, undefined);
-  if (chaperon.podMissing) return deleteCandidate(
-    candidate, { reason: 'DelegateGone', message: 'its delegate pod was deleted there before the pod was bound' },
-  );
-  if (state.group === 'failed') return deleteCandidate(candidate, undefined);
+  const lost = lossOf(chaperon, candidate);
+  if (lost !== undefined || state.group === 'failed') return deleteCandidate(candidate, lost);
   return planByVerdict(state, candidate, now);
+}
+
+/** Why the candidate can not be bound any more. */
+function lossOf({ podMissing }: Chaperon, { excluded }: Candidate): Rejection | undefined {
+  return podMissing
+    ? { reason: 'DelegateGone', message: 'its delegate pod was deleted there before the pod was bound' }
+    : excluded;
 }
 
 const ABANDONED: Rejection =

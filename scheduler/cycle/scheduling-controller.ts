@@ -75,16 +75,21 @@ export function startScheduling(options: SchedulingOptions, signal: AbortSignal)
   scheduling.confirmations.start(signal);
   const reconcile = (key: string) => scheduling.reconcile(key, signal);
   let hasBegun = false;
-  // pods that wait already are decided by priority, whatever order they were listed or woken in
+  // by priority, whatever order they were listed or woken in
+  const enqueueAll = (): void => {
+    for (const { key } of inSchedulingOrder(unbound(options.proxies))) controller.enqueue(key);
+  };
   const begin = async (): Promise<void> => {
     await ready;
     hasBegun = true;
     scheduling.state.begin();
-    for (const { key } of inSchedulingOrder(unbound(options.proxies))) controller.enqueue(key);
+    enqueueAll();
   };
   const controller =
     startController({ name: 'scheduling', reconcile, concurrency: CONCURRENCY, logger, ready: begin() }, signal);
   scheduling.state.observe((key) => void (hasBegun && controller.enqueue(key)));
+  // a target that has a candidate already may be excluded now
+  options.inputs.listen({ nodeChanged: () => undefined, rulesChanged: () => void (hasBegun && enqueueAll()) });
   countElectedPods(() => electedPods(options));
   return scheduling.state;
 }
@@ -193,7 +198,8 @@ class Scheduling {
     const group = this.state.podTracker.groups.stateOf(proxy.uid)?.kind;
     memory.tooFewSince = group === 'too-few' ? (memory.tooFewSince ?? now) : undefined;
     return {
-      proxy, candidates, pendingCreate: memory.pendingCreate !== undefined, tooFewSince: memory.tooFewSince,
+      proxy, candidates: candidates.map((one) => ({ ...one, excluded: this.#chooser.excluded(proxy, one.target) })),
+      pendingCreate: memory.pendingCreate !== undefined, tooFewSince: memory.tooFewSince,
       unobserved: this.state.unobserved(proxy, memory), scaleUpUntil: memory.scaleUpUntil,
       ...(group !== undefined && { group }),
     };

@@ -207,6 +207,31 @@ describe('a pod that waits for room', () => {
   });
 });
 
+describe('a candidate that waits for its target', () => {
+  const forbidding = aBook(aClusterPolicy({ require: { matchLabels: { no: 'such' } } }));
+  it('is taken back when a policy forbids the target meanwhile', async (t) => {
+    const { world, a, b } = await sent(t);
+    await world.policies(forbidding);
+    assert.deepEqual([a.holds, b.asked], [[], []]);
+    assert.match(writesOf(world).join(), /^Unschedulable: 0\/2 targets .*PolicyRequires/);
+  });
+  it('is taken back when its pod gets a label that such a policy selects', async (t) => {
+    const podSelector = { matchLabels: { data: 'secret' } };
+    const { world, a } = await sent(t);
+    await world.policies(aBook(aClusterPolicy({ podSelector, require: { matchLabels: { no: 'such' } } })));
+    assert.deepEqual(a.holds, ['u']);
+    await world.put(labelled({ data: 'secret' })(world.pods.get('team-a/web')!));
+    assert.deepEqual(a.holds, []);
+  });
+  it('stays while nobody knows what the policies say', async (t) => {
+    const { world, a } = await sent(t);
+    await world.policies({ ...forbidding, isComplete: false });
+    a.say('u', SCHEDULED);
+    await world.settled();
+    assert.deepEqual(writesOf(world), ['bind admiralty-a']);
+  });
+});
+
 describe('a pod that waits for other pods', () => {
   const alone = (uid: string) => aPodOf(uid, named(uid), labelled({ app: 'web' }), withUid(uid), withSpec({ affinity: {
     podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution:
