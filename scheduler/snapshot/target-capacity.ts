@@ -2,7 +2,7 @@
 // from a summary. Adding and removing a pod change it in place, exactly and in any order; a decision only reads it.
 import { ClassCache, type NodeRequirements } from './node-requirements.ts';
 import type { ClusterSummary, FreeNodeShape } from '../../api/kinds/cluster-summary.ts';
-import type { PodSpec } from '../../api/objects/core.ts';
+import type { PodSpec, Toleration } from '../../api/objects/core.ts';
 import { withoutNulls } from '../../model/objects/json-values.ts';
 import { splitDigests } from '../../model/resources/node-digest.ts';
 import { podRequests } from '../../model/pod/pod-requests.ts';
@@ -22,14 +22,28 @@ import {
  * the source pod's, and null for what is not set: users and policies write it, and no API server has printed it.
  */
 export function toRequirements(spec: PodSpec): NodeRequirements {
-  const [nodeSelector, affinity, tolerations] =
-    [spec.nodeSelector, withoutNulls(spec.affinity), withoutNulls(spec.tolerations)];
+  const [requests, nodeSelector, affinity] = [podRequests(spec), spec.nodeSelector, withoutNulls(spec.affinity)];
+  const tolerations = [...(withoutNulls(spec.tolerations) ?? []), ...tolerationsFor(requests)];
   return {
-    requests: podRequests(spec),
+    requests,
     ...(nodeSelector && { nodeSelector }),
     ...(affinity && { affinity }),
-    ...(tolerations && { tolerations }),
+    ...(tolerations.length > 0 && { tolerations }),
   };
+}
+
+/**
+ * Those that the admission plugin ExtendedResourceToleration adds, which managed clusters have and others may lack.
+ * Nobody knows which of them a target is, so it decides.
+ */
+function tolerationsFor(requests: ResourceAmounts): readonly Toleration[] {
+  return [...requests.keys()].filter(isExtended)
+    .map((key): Toleration => ({ key, operator: 'Exists', effect: 'NoSchedule' }));
+}
+
+/** `IsExtendedResourceName` of Kubernetes' `pkg/apis/core/helper`. */
+function isExtended(resource: string): boolean {
+  return resource.includes('/') && !resource.includes('kubernetes.io/') && !resource.startsWith('requests.');
 }
 
 /** Whether a node fits a pod now, or what is missing on the closest node. */

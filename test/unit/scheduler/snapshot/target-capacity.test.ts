@@ -70,6 +70,22 @@ describe('toRequirements', () => {
   });
 });
 
+describe('taints that admission of a target may tolerate for a pod', () => {
+  const onTainted = (key: string, spec: Partial<PodSpec>, effect = 'NoSchedule') => fitsOnNode(
+    capacityOf({ taints: [{ key, effect }], holes: [{ count: 1, free: { cpu: '8', pods: '9', [GPU]: '8' } }] }),
+    toRequirements(aPod(withSpec(spec)).spec),
+  ).kind;
+  const asking = (resource: string) => ({ containers: [{ name: 'c', resources: { limits: { [resource]: '1' } } }] });
+
+  it('keep no pod away that asks for the extended resource of their name (ExtendedResourceToleration)', () => {
+    assert.equal(onTainted(GPU, asking(GPU)), 'fits');
+    assert.equal(onTainted(GPU, asking(GPU), 'NoExecute'), 'no-node');
+    assert.equal(onTainted('dedicated', asking(GPU)), 'no-node');
+    for (const other of ['cpu', 'requests.example.com/gpu']) assert.equal(onTainted(other, asking(other)), 'no-node');
+    assert.equal(onTainted(GPU, asking('cpu')), 'no-node');
+  });
+});
+
 describe('toTargetCapacity', () => {
   it('reads groups of nodes', () => {
     const taints = [{ key: 'k', effect: 'NoSchedule' }];
