@@ -167,11 +167,17 @@ function conclude(
 const ANOTHER_NAME = '\0';
 
 function toVerdict(pod: NodeRequirements, group: GroupOfNodes, names: ReadonlySet<string>): Verdict {
-  if (firstUntoleratedTaint(group.taints, pod.tolerations) !== undefined) return { kind: 'none' };
+  const taints = pod.hasRuntimeClass === true ? group.taints.filter(isOfKubernetes) : group.taints;
+  if (firstUntoleratedTaint(taints, pod.tolerations) !== undefined) return { kind: 'none' };
   const others = allows(pod, group, ANOTHER_NAME);
   const named = new Map([...names].map((name) => [nodeDigest(name), allows(pod, group, name)]));
   if ([...named.values()].every((verdict) => verdict === others)) return { kind: others ? 'all' : 'none' };
   return { kind: 'by-name', named, others };
+}
+
+/** Of control planes, and of nodes in a condition. */
+function isOfKubernetes({ key }: Taint): boolean {
+  return /^node(?:-role)?\.kubernetes\.io\//.test(key);
 }
 
 function allows(pod: NodeRequirements, { labels, hasHostnames, unknownValues }: GroupOfNodes, name: string): boolean {

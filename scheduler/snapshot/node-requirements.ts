@@ -9,6 +9,8 @@ export interface NodeRequirements {
   readonly nodeSelector?: StringMap;
   readonly affinity?: Affinity;
   readonly tolerations?: readonly Toleration[];
+  /** The RuntimeClass of its target may add tolerations that nobody here knows (`scheduling` of a RuntimeClass). */
+  readonly hasRuntimeClass?: true;
 }
 
 /** Maximum number of entries per class of pods; those of the class are cleared when it is full. */

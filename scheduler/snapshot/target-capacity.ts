@@ -29,6 +29,7 @@ export function toRequirements(spec: PodSpec): NodeRequirements {
     ...(nodeSelector && { nodeSelector }),
     ...(affinity && { affinity }),
     ...(tolerations.length > 0 && { tolerations }),
+    ...(spec.runtimeClassName && { hasRuntimeClass: true }),
   };
 }
 

@@ -84,6 +84,14 @@ describe('taints that admission of a target may tolerate for a pod', () => {
     for (const other of ['cpu', 'requests.example.com/gpu']) assert.equal(onTainted(other, asking(other)), 'no-node');
     assert.equal(onTainted(GPU, asking('cpu')), 'no-node');
   });
+  it('keep no pod with a RuntimeClass away, which may tolerate them in the target, but those of Kubernetes', () => {
+    const sandboxed = { runtimeClassName: 'gvisor' };
+    assert.equal(onTainted('sandbox.example/runtime', sandboxed), 'fits');
+    assert.equal(onTainted('sandbox.example/runtime', { runtimeClassName: '' }), 'no-node');
+    for (const key of ['node-role.kubernetes.io/control-plane', 'node.kubernetes.io/disk-pressure']) {
+      assert.equal(onTainted(key, sandboxed), 'no-node');
+    }
+  });
 });
 
 describe('toTargetCapacity', () => {
