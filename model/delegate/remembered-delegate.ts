@@ -217,6 +217,8 @@ function endOf({ metadata, status = {} }: PodChaperon): Pick<Chaperon, 'ended' |
   };
 }
 
+/** Reason of the condition PodScheduled of a pod with a scheduling gate. */
+export const SCHEDULING_GATED = 'SchedulingGated';
 const SCHEDULED: Verdict = { kind: 'scheduled' };
 const PENDING: Verdict = { kind: 'pending' };
 
@@ -231,7 +233,7 @@ function verdictOf(status: PodStatus): Verdict {
   if (condition.status === 'True') return SCHEDULED;
   const { reason = '', message = '' } = condition;
   // a queue of the target, such as Kueue, removes the gate
-  if (reason === 'SchedulingGated') return { kind: 'gated', reason, message };
+  if (reason === SCHEDULING_GATED) return { kind: 'gated', reason, message };
   // SchedulerError and the like are transient states of the target's scheduler, not its verdict.
   return ['Unschedulable', DELEGATE_REJECTED].includes(reason)
     ? { kind: 'rejected', reason, message }

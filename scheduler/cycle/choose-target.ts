@@ -134,6 +134,11 @@ export class TargetChooser {
     }
   }
 
+  /** Chooses as for a pod that no target whose gate has held its candidate would take. Reserves nothing. */
+  chooseElsewhere(proxy: ProxyPod, memory: PodMemory): Choice {
+    return this.#decide(proxy, memory, memory.gatedIn);
+  }
+
   /**
    * Reserves targets for all unplaced members at once, or for none. After a failure it is not repeated for each member
    * while the inputs are unchanged.
@@ -233,12 +238,13 @@ export class TargetChooser {
     this.#state.podTracker.enqueueAll([member.key]);
   }
 
-  #decide(proxy: ProxyPod, memory: PodMemory): Choice {
+  #decide(proxy: ProxyPod, memory: PodMemory, excluded?: ReadonlyMap<string, Rejection>): Choice {
     if (!holdsFinalizer(proxy)) return { kind: 'invalid', message: NOT_ADMITTED };
     const restored = sourcePodOf(proxy);
     if (restored.kind === 'invalid') return { kind: 'invalid', message: restored.message };
     const now = performance.now();
-    const { byTarget: rejectedBy, nextEnd } = memory.rejections(now);
+    const { byTarget, nextEnd } = memory.rejections(now);
+    const rejectedBy = excluded === undefined ? byTarget : new Map([...byTarget, ...excluded]);
     const chaperon = this.#toChaperon(proxy, restored.pod);
     const targets = this.#state.views.snapshots();
     const question =

@@ -17,6 +17,7 @@ import type { TargetClusters } from '../../targets/target-clusters.ts';
 import {
   countElectedPods, observeDecision, observeRejection, type ElectedPod,
 } from '../../process/placement-metrics.ts';
+import { SCHEDULING_GATED } from '../../model/delegate/remembered-delegate.ts';
 import { hasSurelyStopped } from '../../model/delegate/confirmation.ts';
 import { CandidateSender, REJECTION_MS } from './candidate-sender.ts';
 import { Confirmations, targetNamespaceOf } from './confirmation-controller.ts';
@@ -27,7 +28,9 @@ import { failedScheduling, scheduled } from '../reporting/placement-event.ts';
 import { recordBound, recordCandidate } from './placement-telemetry.ts';
 import type { PlacementInputs } from '../cache/placement-inputs.ts';
 import type { PlacementWorld } from '../decision/placement-constraints.ts';
-import { planPlacement, planUnschedulable, type Candidate, type PlacementState } from './placement.ts';
+import {
+  planPlacement, planUnschedulable, VERDICT_TIMEOUT_MS, type Candidate, type PlacementState, type PlacementStep,
+} from './placement.ts';
 import type { PodMemory } from './pod-memory.ts';
 import { inSchedulingOrder } from '../queue/waiting-pods.ts';
 import type { RejectedTarget } from '../decision/schedule-pod.ts';
@@ -100,6 +103,8 @@ function* electedPods({ proxies, targets }: SchedulingOptions): Iterable<Elected
   }
 }
 
+type Withdrawal = Extract<PlacementStep, { readonly kind: 'delete-candidate' }>;
+
 class Scheduling {
   readonly #options: SchedulingOptions;
   readonly state: ClusterCache;
@@ -144,11 +149,7 @@ class Scheduling {
       case 'bind':
         return this.#bind(proxy, memory, step, signal);
       case 'delete-candidate':
-        if (step.rejection !== undefined) {
-          this.#noteRejection(proxy, memory, { ...step.rejection, target: step.target });
-        }
-        await this.#sender.delete(proxy, memory, step, signal);
-        return DONE;
+        return this.#withdraw(proxy, memory, step, signal);
       case 'remove-deadline':
         await this.#sender.removeDeadline(proxy, step, signal);
         return DONE;
@@ -156,6 +157,22 @@ class Scheduling {
         await executePlan(this.#options.source, step.plan, signal).catch(unless(isNotFound));
         return DONE;
     }
+  }
+
+  /** A candidate in a queue would lose its place there: it is withdrawn only for a target that takes the pod now. */
+  async #withdraw(proxy: ProxyPod, memory: PodMemory, step: Withdrawal, signal: AbortSignal): Promise<ReconcileResult> {
+    const { target, rejection } = step;
+    if (rejection?.reason === SCHEDULING_GATED && proxy.group === undefined) {
+      memory.gatedIn.set(target, rejection);
+      const elsewhere = this.#chooser.chooseElsewhere(proxy, memory);
+      if (elsewhere.kind === 'none') {
+        await this.#reportUnschedulable(proxy, elsewhere.rejected, signal);
+        return { kind: 'requeue-after', ms: VERDICT_TIMEOUT_MS };
+      }
+    }
+    if (rejection !== undefined) this.#noteRejection(proxy, memory, { ...rejection, target });
+    await this.#sender.delete(proxy, memory, step, signal);
+    return DONE;
   }
 
   #noteRejection(proxy: ProxyPod, memory: PodMemory, { target, ...rejection }: RejectedTarget): void {

@@ -232,6 +232,46 @@ describe('a candidate that waits for its target', () => {
   });
 });
 
+describe('a candidate that a queue of its target holds by a gate', () => {
+  const GATED = { conditions: [
+    { type: 'PodScheduled', status: 'False' as const, reason: 'SchedulingGated', message: 'queued' },
+  ] };
+  it('keeps its place while no other target would take the pod, and its user is told', async (t) => {
+    const world = await aSchedulingWorld(t, ['a']);
+    const a = world.target('a');
+    await world.put(large('u'));
+    a.say('u', GATED);
+    for (let minutes = 0; minutes < 10; minutes += 1) await world.pass(60_000);
+    assert.deepEqual([a.asked, a.holds], [['u'], ['u']]);
+    assert.match(writesOf(world).join(), /^Unschedulable: 0\/1 targets .*a: SchedulingGated: held there [^,]*$/);
+    a.say('u', SCHEDULED);
+    await world.settled();
+    assert.equal(writesOf(world).at(-1), 'bind admiralty-a');
+  });
+  it('goes elsewhere once, and does not lose its place in one queue after the other', async (t) => {
+    const { world, a, b } = await sent(t);
+    a.say('u', GATED);
+    await world.settled();
+    await world.pass(10_000);
+    assert.deepEqual([a.holds, b.holds], [[], ['u']]);
+    b.say('u', GATED);
+    for (let minutes = 0; minutes < 10; minutes += 1) await world.pass(60_000);
+    assert.deepEqual([a.asked, b.asked, b.holds], [['u'], ['u'], ['u']]);
+  });
+  it('goes elsewhere as soon as there is room', async (t) => {
+    const world = await aSchedulingWorld(t, ['a', 'b']);
+    const [a, b] = [world.target('a'), world.target('b')];
+    b.publish(of('2'));
+    await world.put(large('u'));
+    a.say('u', GATED);
+    await world.pass(60_000);
+    assert.deepEqual([a.holds, b.holds], [['u'], []]);
+    b.publish(ROOM);
+    await world.pass(10_000);
+    assert.deepEqual([a.holds, b.holds], [[], ['u']]);
+  });
+});
+
 describe('a pod that waits for other pods', () => {
   const alone = (uid: string) => aPodOf(uid, named(uid), labelled({ app: 'web' }), withUid(uid), withSpec({ affinity: {
     podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution:
