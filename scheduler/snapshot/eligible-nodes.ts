@@ -3,7 +3,7 @@
 // eligible: the target's own scheduler decides.
 import { hash } from 'node:crypto';
 import type { NodeGroup } from '../../api/kinds/cluster-summary.ts';
-import type { StringMap, Taint } from '../../api/objects/core.ts';
+import type { ResourceList, StringMap, Taint } from '../../api/objects/core.ts';
 import { nodeDigest, splitDigests } from '../../model/resources/node-digest.ts';
 import { HOSTNAME_LABEL, matchesNodeSelector, namedNodes } from '../../model/pod/node-selector.ts';
 import { parseResourceList, type ResourceAmounts } from '../../model/resources/resources.ts';
@@ -21,6 +21,8 @@ export interface GroupOfNodes {
   readonly hasHostnames: boolean;
   readonly taints: readonly Taint[];
   readonly shape: ResourceAmounts;
+  /** Nothing is known of its nodes but their capacity. */
+  readonly isOpen?: true;
   /** As published, without free node shapes; labels common to all nodes are included. */
   readonly published: Omit<NodeGroup, 'holes'>;
 }
@@ -60,6 +62,14 @@ export function readGroups(nodeGroups: readonly NodeGroup[], commonLabels: Strin
     return read;
   });
   return { groups, ids, rows };
+}
+
+/** One open group, for a summary without groups, as Admiralty's is. */
+export function readTotals(free: ResourceList): ReadGroups {
+  return {
+    groups: [{ ...readGroup({}), isOpen: true }], ids: Int32Array.of(idOf('open')),
+    rows: [{ group: 0, count: 1, free: parseResourceList(free).amounts, digests: undefined }],
+  };
 }
 
 /**
@@ -167,6 +177,7 @@ function conclude(
 const ANOTHER_NAME = '\0';
 
 function toVerdict(pod: NodeRequirements, group: GroupOfNodes, names: ReadonlySet<string>): Verdict {
+  if (group.isOpen === true) return { kind: 'all' };
   const taints = pod.hasRuntimeClass === true ? group.taints.filter(isOfKubernetes) : group.taints;
   if (firstUntoleratedTaint(taints, pod.tolerations) !== undefined) return { kind: 'none' };
   const others = allows(pod, group, ANOTHER_NAME);

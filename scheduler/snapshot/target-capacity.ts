@@ -1,7 +1,7 @@
 // Free capacity of a target: sums for scoring, and free node shapes to check whether a pod fits on one node. Built once
 // from a summary. Adding and removing a pod change it in place, exactly and in any order; a decision only reads it.
 import { ClassCache, type NodeRequirements } from './node-requirements.ts';
-import type { ClusterSummary, FreeNodeShape } from '../../api/kinds/cluster-summary.ts';
+import type { ClusterSummary, FreeNodeShape, NodeGroup } from '../../api/kinds/cluster-summary.ts';
 import type { PodSpec, Toleration } from '../../api/objects/core.ts';
 import { withoutNulls } from '../../model/objects/json-values.ts';
 import { splitDigests } from '../../model/resources/node-digest.ts';
@@ -10,7 +10,7 @@ import {
   CPU, formatResourceAmount, formatResourceList, parseResourceList, type ResourceAmounts,
 } from '../../model/resources/resources.ts';
 import {
-  headroomGroups, idOf, eligibleRows, readGroups, type CapacityRow, type GroupOfNodes, type ReadGroups,
+  headroomGroups, idOf, eligibleRows, readGroups, readTotals, type CapacityRow, type GroupOfNodes, type ReadGroups,
   type RowNodes,
 } from './eligible-nodes.ts';
 import {
@@ -176,6 +176,11 @@ export class TargetCapacity {
    * free node shapes are merged.
    */
   toSummary(): ClusterSummary {
+    const sums = { allocatable: formatResourceList(this.allocatable), free: formatResourceList(this.#free) };
+    return { metadata: {}, ...sums, ...(this.#hasNodeGroups && { nodeGroups: this.#nodeGroups() }) };
+  }
+
+  #nodeGroups(): readonly NodeGroup[] {
     const groups = this.#read.groups.map((group) => ({ group, holes: new Map<string, FreeNodeShape>() }));
     for (const { group, count, free, published } of this.#freeByNode.rows()) {
       const list = formatResourceList(free);
@@ -187,12 +192,9 @@ export class TargetCapacity {
         .join('');
       holes?.set(key, { count: (before?.count ?? 0) + count, free: list, ...(nodes !== '' && { nodes }) });
     }
-    const nodeGroups = groups.map(
+    return groups.map(
       ({ group, holes }) => ({ ...group.published, holes: [...holes].toSorted(byKey).map(([, hole]) => hole) }),
     );
-    return {
-      metadata: {}, allocatable: formatResourceList(this.allocatable), free: formatResourceList(this.#free), nodeGroups,
-    };
   }
 
   #compile(pod: NodeRequirements): CompiledPod {
@@ -210,10 +212,9 @@ export class TargetCapacity {
 export function toTargetCapacity(summary: ClusterSummary): TargetCapacity {
   const allocatable = parseResourceList(summary.allocatable).amounts;
   const free = summary.free === undefined ? allocatable : parseResourceList(summary.free).amounts;
-  const read = readGroups(
-    summary.nodeGroups ?? [{ holes: [{ count: 1, free: summary.free ?? summary.allocatable ?? {} }] }],
-    summary.commonLabels ?? {},
-  );
+  const read = summary.nodeGroups === undefined
+    ? readTotals(summary.free ?? summary.allocatable ?? {})
+    : readGroups(summary.nodeGroups, summary.commonLabels ?? {});
   return new TargetCapacity({ allocatable, free, hasNodeGroups: summary.nodeGroups !== undefined }, read);
 }
 

@@ -108,6 +108,17 @@ describe('toTargetCapacity', () => {
     assert.equal(fitsOnNode(capacity, needs({ cpu: '9' })).kind, 'no-node');
   });
 
+  it("leaves to a target what Admiralty's summary does not tell of its nodes: labels, taints and names", () => {
+    const bare = capacityOf(shapesOf({ cpu: '8', pods: '9' }));
+    const totals = toTargetCapacity({ metadata: {}, allocatable: { cpu: '8', pods: '110' } });
+    const recorded = toTargetCapacity(totals.toSummary());
+    const onLinux = (cpu: string) => needs({ cpu }, { nodeSelector: { 'kubernetes.io/os': 'linux' } });
+    assert.deepEqual(
+      [bare, totals, recorded].map((one) => fitsOnNode(one, onLinux('8')).kind), ['no-node', 'fits', 'fits'],
+    );
+    assert.equal(fitsOnNode(totals, onLinux('9')).kind, 'no-node');
+  });
+
   it('knows a cluster without nodes from one that did not say', () => {
     assert.deepEqual(toTargetCapacity({ metadata: {}, allocatable: {}, nodeGroups: [] }).toSummary().nodeGroups, []);
   });
