@@ -99,10 +99,10 @@ export function prefixLabels(
   );
 }
 
-/** The labels that keep their keys by the user's annotation. Admission has rejected invalid expressions. */
+/** Those that keep their keys by the annotation; an empty one keeps none. Admission has rejected invalid ones. */
 function keptLabels(annotations: StringMap): (key: string, value: string) => boolean {
-  const expression = annotations[NO_PREFIX_LABEL_REGEXP_ANNOTATION];
-  const pattern = expression === undefined ? undefined : compileLabelPattern(expression);
+  const expression = annotations[NO_PREFIX_LABEL_REGEXP_ANNOTATION] ?? '';
+  const pattern = expression === '' ? undefined : compileLabelPattern(expression);
   return pattern?.kind === 'pattern' ? pattern.matches : () => false;
 }
 

@@ -199,6 +199,17 @@ const KEY = fc
   ))
   .filter((key) => !key.startsWith(ADMIRALTY_PREFIX));
 
+describe('labels whose keys a user keeps', () => {
+  const kept = (expression: string): boolean => Object.hasOwn(chaperonOf(
+    labelled({ app: 'web' }), annotated({ [keys.NO_PREFIX_LABEL_REGEXP_ANNOTATION]: expression }),
+  ).metadata.labels ?? {}, 'app');
+
+  it('match the expression anywhere in key=value', () => assert.deepEqual(['^app=', 'p=w', 'b$'].map(kept),
+    [true, true, true]));
+  it('are none where it matches none, or is empty, as in Admiralty', () => assert.deepEqual(['^web', ''].map(kept),
+    [false, false]));
+});
+
 describe('prefixLabels', () => {
   const cases: Record<string, readonly [before: string, after: string]> = {
     'moves a plain key under our prefix, as Admiralty does': ['app', `${ADMIRALTY_PREFIX}app`],
