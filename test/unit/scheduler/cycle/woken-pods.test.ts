@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Pod, ResourceList } from '../../../../api/objects/core.ts';
+import { STOPS_UNCONFIRMED_ANNOTATION, TRUE } from '../../../../api/objects/keys.ts';
 import { toPodChaperon } from '../../../../model/delegate/pod-chaperon.ts';
 import {
   aPod, inNamespace, inPhase, labelled, named, onNode, terminating, withMetadata, withRequests, withSpec, withUid,
@@ -247,6 +248,19 @@ describe('a candidate that a queue of its target holds by a gate', () => {
     a.say('u', SCHEDULED);
     await world.settled();
     assert.equal(writesOf(world).at(-1), 'bind admiralty-a');
+  });
+  it('is stopped by no deadline while it waits', async (t) => {
+    const world = await aSchedulingWorld(t, ['a']);
+    const a = world.target('a');
+    a.publish(ROOM, { metadata: { annotations: { [STOPS_UNCONFIRMED_ANNOTATION]: TRUE } } });
+    await world.put(large('first')); // its successors carry a deadline
+    a.say('first', SCHEDULED);
+    await world.put(large('u'));
+    a.say('u', GATED);
+    await world.settled();
+    assert.notEqual(a.deadlineOf('u'), undefined);
+    for (let seconds = 0; seconds < 24; seconds += 1) await world.pass(1_000);
+    assert.deepEqual([a.deadlineOf('u'), a.asked], [undefined, ['first', 'u']], 'before the deadline is over');
   });
   it('goes elsewhere once, and does not lose its place in one queue after the other', async (t) => {
     const { world, a, b } = await sent(t);
