@@ -141,8 +141,9 @@ async function runCommand(
   );
   let status = '';
   channels.onMessage = (channel, data) => {
+    const output = channel === CHANNELS.stderr ? process.stderr : process.stdout;
     if (channel === CHANNELS.error) status += data.toString('utf8');
-    else if (!(channel === CHANNELS.stderr ? process.stderr : process.stdout).write(data)) pauseUntilWritten(channels);
+    else if (!output.write(data)) pauseUntilWritten(channels, output);
   };
   if (flags.tty === true) followTerminal(channels);
   if (flags.stdin === true) void passInput(channels);
@@ -154,9 +155,9 @@ async function runCommand(
   exitWith(end.code);
 }
 
-function pauseUntilWritten(channels: PodChannels): void {
+function pauseUntilWritten(channels: PodChannels, output: NodeJS.WriteStream): void {
   channels.pause();
-  process.stdout.once('drain', () => channels.resume());
+  output.once('drain', () => channels.resume());
 }
 
 function followTerminal(channels: PodChannels): void {

@@ -1,10 +1,12 @@
 // An API server for tests of commands: it serves a few objects over TLS, or answers every call alike. It takes no
 // writes.
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
@@ -18,6 +20,8 @@ export type ServedObjects = Readonly<Record<string, readonly KubernetesObject[]>
 /** What a call gets: status and body, no answer at all, or one line of a stream that goes on. */
 export type Answer = readonly [status: number, body: unknown] | 'hang' | 'stream';
 
+/** RFC 6455 §1.3. */
+const ACCEPT_SUFFIX = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const UID = '11111111-1111-4111-8111-111111111111';
 /** What every cluster has. */
 const OF_EVERY_CLUSTER: ServedObjects = { namespaces: [{ metadata: { name: 'kube-system', uid: UID } }] };
@@ -79,6 +83,18 @@ export class AnsweringApiServer {
     const path = join(this.#folder, 'kubeconfig.yaml');
     await writeFile(path, this.kubeconfigText(namespace));
     return path;
+  }
+
+  /** Every call that asks for a WebSocket gets one, on which these frames are sent. */
+  streamFrames(frames: readonly Uint8Array[]): void {
+    this.#server.removeAllListeners('upgrade').on('upgrade', (request: IncomingMessage, socket: Duplex) => {
+      const key = String(request.headers['sec-websocket-key']);
+      const accept = createHash('sha1').update(key + ACCEPT_SUFFIX).digest('base64');
+      socket.write(`HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: Upgrade\r\n` +
+        `sec-websocket-accept: ${accept}\r\nsec-websocket-protocol: v5.channel.k8s.io\r\n\r\n`);
+      for (const frame of frames) socket.write(frame);
+      socket.end();
+    });
   }
 
   /** From here on nobody listens at its port. */
