@@ -192,11 +192,20 @@ export function portForwardCommand(): Command {
     .argument('<ports...>', '[LOCAL:]REMOTE; LOCAL 0 picks a free port')
     .option('--address <address>', 'local address to listen on', '127.0.0.1')
     .action((pod: string, ports: readonly string[], flags: ForwardFlags) => withDelegate(pod,
-      flags, async (delegate, signal) => {
-      await Promise.all(
-        ports.map(parsePorts).map((pair) => forward(delegate, { ...pair, address: flags.address }, signal)),
-      );
-    }));
+      flags, (delegate, signal) => forwardAll(delegate, ports.map(parsePorts), { address: flags.address, signal })));
+}
+
+/** A port that cannot be listened on ends all, as it ends the command. */
+async function forwardAll(
+  delegate: DelegateAccess, ports: readonly ForwardedPorts[],
+  { address, signal }: { readonly address: string; readonly signal: AbortSignal },
+): Promise<void> {
+  const failed = new AbortController();
+  const either = AbortSignal.any([signal, failed.signal]);
+  await Promise.all(ports.map((pair) => forward(delegate, { ...pair, address }, either))).catch((error: unknown) => {
+    failed.abort();
+    throw error;
+  });
 }
 
 /** A local port and the pod's. */
@@ -254,7 +263,8 @@ function carry(socket: Socket, channels: PodChannels): void {
     void channels.drained().then(() => socket.resume());
   });
   socket.once('close', () => channels.close());
-  void channels.closed.then(() => socket.end());
+  // a client that keeps its side open must not keep this process
+  void channels.closed.then(() => socket.destroySoon());
 }
 
 // --- options
