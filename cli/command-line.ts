@@ -61,10 +61,11 @@ function report(error: unknown, debug: boolean): void {
   exitWith(1);
 }
 
-/** `console` ignores what it cannot write; a command must not end well when its output was lost. */
+/** `console` ignores what it cannot write; a command must not end well when its result was lost. */
 export function failOnLostOutput(): void {
   const { stdout, stderr } = process;
   stdout.on('error', (error: unknown) => report(error, false));
+  stderr.on('error', () => undefined); // what nobody can be told must not break off work, as of `isthmus move`
   globalThis.console = new Console({ stdout, stderr, ignoreErrors: false });
 }
 

@@ -127,9 +127,12 @@ export function execCommand(): Command {
 
 async function runCommand(
   delegate: DelegateAccess, { flags, command }: { readonly flags: ExecFlags; readonly command: readonly string[] },
-  signal: AbortSignal,
+  asked: AbortSignal,
 ): Promise<void> {
   const { transport, path, container } = delegate;
+  const unread = new AbortController();
+  process.stderr.once('error', () => unread.abort('SIGPIPE'));
+  const signal = AbortSignal.any([asked, unread.signal]);
   const streams = { stdin: flags.stdin === true, stdout: true, stderr: flags.tty !== true, tty: flags.tty === true };
   const query = [
     ['container', container] as const, ...Object.entries(streams).map(([name, on]) => [name, String(on)] as const),

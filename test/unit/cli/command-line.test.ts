@@ -14,6 +14,8 @@ import { isthmus } from '../../support/command-line.ts';
 import { servedSource, servedTarget } from '../../support/served-source.ts';
 
 const MAIN = fileURLToPath(new URL('../../../cli/main.js', import.meta.url));
+/** Its conversion has remarks, which go to standard error. */
+const REMARKED = 'test/golden/convert/admiralty-article.input.yaml';
 const servers: AnsweringApiServer[] = [];
 after(async () => void (await Promise.all(servers.map((server) => server.stop()))));
 
@@ -35,6 +37,15 @@ describe('output that cannot be written', () => {
     child.stdout.destroy();
     const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
     assert.deepEqual([stderr, code], ['', 141]);
+  });
+
+  it('on standard error does not break off what the command does', async () => {
+    const child =
+      spawn(process.execPath, [MAIN, 'convert', '-f', REMARKED], { stdio: ['ignore', 'pipe', 'pipe'] });
+    child.stderr.destroy();
+    const [stdout, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')]);
+    assert.match(stdout, /^apiVersion/);
+    assert.equal(code, 0);
   });
 });
 
