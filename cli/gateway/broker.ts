@@ -35,6 +35,8 @@ import { orNotFound } from '../clusters/served-objects.ts';
 
 const AUTHORITY_DAYS = 3_650;
 const SERVING_DAYS = 90;
+/** How often a running broker gets another serving certificate: it may run for longer than one is valid. */
+const RENEWAL_MS = 24 * 3_600_000;
 
 /** The command for commander. */
 export function brokerCommand(): Command {
@@ -176,7 +178,7 @@ async function runBroker(client: ClusterClient, flags: BrokerRunFlags, asked: Ab
   const authority = await loadAuthority(keys);
   const serving = await authority.issue(servingRequest(url), new Date());
   const store = new KubernetesMemberStore(client, flags.namespace, logger);
-  await runService(asked, async ({ signal, shutdown }) => {
+  await runService(asked, async ({ signal, shutdown, fail }) => {
     const following = store.run(signal);
     shutdown.add({ name: 'members', stop: () => following });
     const broker = await startBroker({
@@ -184,6 +186,10 @@ async function runBroker(client: ClusterClient, flags: BrokerRunFlags, asked: Ab
       now: () => new Date(), logger,
     });
     shutdown.add({ name: 'broker', stop: () => broker.close() });
+    const renewal = setInterval(() => {
+      authority.issue(servingRequest(url), new Date()).then((pair) => broker.serve(pair)).catch(fail);
+    }, RENEWAL_MS);
+    shutdown.add({ name: 'certificate', stop: async () => clearInterval(renewal) });
     await serveHealth({ port: flags.healthPort, checks: { members: () => store.hasSynced } }, shutdown);
     logger.info({ url, port: broker.port }, 'running');
   });

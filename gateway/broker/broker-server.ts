@@ -47,6 +47,8 @@ export interface BrokerOptions {
 /** A running broker. */
 export interface Broker {
   readonly port: number;
+  /** New connections get this certificate, from the same CA. */
+  serve(serving: KeyPair): void;
   close(): Promise<void>;
 }
 
@@ -95,7 +97,8 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     connections.end();
     return server.close();
   };
-  return { port: (server.server.address() as AddressInfo).port, close };
+  const serve = ({ certificate: cert, key }: KeyPair): void => server.server.setSecureContext({ ...https, cert, key });
+  return { port: (server.server.address() as AddressInfo).port, serve, close };
 }
 
 class BrokerHandlers {

@@ -1,10 +1,19 @@
-// The end of a membership by the broker's administrator.
+// The end of a membership by the broker's administrator, and a broker that runs for long.
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { once } from 'node:events';
+import { afterEach, describe, it, mock } from 'node:test';
+import { connect } from 'node:tls';
 import type { ClustersetMember } from '../../../../api/kinds/gateway.ts';
 import { CLUSTERSET_ENDPOINTS, CLUSTERSET_MEMBERS } from '../../../../api/resource-types.ts';
 import { revoke } from '../../../../cli/gateway/broker.ts';
 import { withSerial } from '../../../../gateway/broker/broker-protocol.ts';
+import { BROKER_SECRET } from '../../../../manifests/objects/gateway.ts';
+import { createAuthority } from '../../../../process/crypto/certificate-authority.ts';
+import { createTokenKey } from '../../../../process/crypto/signed-token.ts';
+import { freePorts } from '../../../../sandbox/processes/free-ports.ts';
+import { AnsweringApiServer } from '../../../support/answering-api-server.ts';
+import { isthmusHere } from '../../../support/command-in-process.ts';
+import { eventually } from '../../../support/eventually.ts';
 import { MemoryCluster } from '../../../support/memory-cluster.ts';
 
 const namespace = 'isthmus-broker';
@@ -45,3 +54,40 @@ describe('a member that is revoked', () => {
     { code: 'NotFound', message: 'No cluster "eu" is known to this broker.' },
   ));
 });
+
+describe('a broker that runs', () => {
+  afterEach(() => mock.timers.reset());
+
+  it('gets another serving certificate every day, before its own expires', async () => {
+    const [port = 0] = await freePorts(1);
+    const { certificate, key } = (await createAuthority('clusterset of a test', 1, new Date())).keyPair;
+    const texts = {
+      'url': `https://127.0.0.1:${port}`, 'ca.crt': certificate, 'ca.key': key, 'token.key': createTokenKey(),
+    };
+    const data = Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, btoa(text)]));
+    const server = await AnsweringApiServer.start({
+      secrets: [{ metadata: { namespace, name: BROKER_SECRET }, data } as object as never], clustersetmembers: [],
+      clustersetendpoints: [], exportedservices: [],
+    });
+    mock.timers.enable({ apis: ['setInterval'] });
+    const ended = isthmusHere(
+      'broker', 'run', '--listen', `127.0.0.1:${port}`, '--log-level', 'error', '--kubeconfig',
+      await server.kubeconfig(),
+    );
+    const first = await eventually('the broker listens', () => serialAt(port));
+    mock.timers.tick(86_400_000);
+    await eventually('another certificate', async () => (await serialAt(port)) !== first);
+    process.emit('SIGHUP');
+    assert.equal((await ended).code, 0);
+    await server.stop();
+  });
+});
+
+/** Serial number of the certificate that is served at a port. */
+async function serialAt(port: number): Promise<string> {
+  const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false });
+  await once(socket, 'secureConnect');
+  const { serialNumber } = socket.getPeerCertificate();
+  socket.destroy();
+  return serialNumber;
+}
