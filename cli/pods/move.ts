@@ -93,9 +93,9 @@ export async function movePod(
     await replace(client, { pod, plan, forMs }, progress);
     return await untilThere(client, { before, plan, at, target, forMs }, signal);
   } finally {
-    // also on interruption; the scheduler deletes it where this cannot
+    // also on interruption; where this fails, which must not hide what happened, the scheduler deletes it
     await client.delete(PLACEMENT_POLICIES, policyAt, { preconditions: { uid: policy.metadata.uid ?? '' } })
-      .catch(unless(isNotFound));
+      .catch(() => undefined);
   }
 }
 

@@ -66,12 +66,12 @@ async function verify(names: readonly string[], flags: VerifyFlags): Promise<voi
     if (targets.length === 0) {
       throw new AppError('NotFound', 'There is no target: run "isthmus peer", or "isthmus join", first.');
     }
-    return Promise.all(
-      targets.map((target) => withProgressNotice(
-        `waiting for a pod in target ${targetText(target)}`,
-        verifyTarget(client, target, { ...flags, namespace }, signal),
-      )),
-    );
+    const running = targets.map((target) => withProgressNotice(
+      `waiting for a pod in target ${targetText(target)}`,
+      verifyTarget(client, target, { ...flags, namespace }, signal),
+    ));
+    await Promise.allSettled(running); // the others still delete their pods
+    return Promise.all(running);
   });
   console.log(flags.output === 'json' ? JSON.stringify(results, undefined, 2) : verifiedText(results));
   const failed = results.filter(({ problem }) => problem !== undefined);
@@ -127,34 +127,34 @@ async function verifyTarget(
   const startedAt = performance.now();
   const elapsed = () => Math.round(performance.now() - startedAt);
   const steps: { admitted?: number; placed?: number; running?: number; gone?: number } = {};
-  const result = (problem?: string): Verified => ({ target: targetText(target), steps, problem });
-  try {
-    const stored = await client.create<Pod>(PODS, verifyingPod(target, { ...at, image }), signal);
-    if (stored.spec.schedulerName !== PROXY_SCHEDULER) return result('the webhook was not asked; see "isthmus doctor"');
+  const polling = { forMs: timeoutSeconds * 1_000, everyMs: POLL_INTERVAL_MS };
+  const run = async (): Promise<string | undefined> => {
+    let last = await client.create<Pod>(PODS, verifyingPod(target, { ...at, image }), signal);
+    if (last.spec.schedulerName !== PROXY_SCHEDULER) return 'the webhook was not asked; see "isthmus doctor"';
     steps.admitted = elapsed();
-    let last: Pod = stored;
     const runs = async (): Promise<true | undefined> => {
       last = await client.get(PODS, at, signal);
       if (last.spec.nodeName !== undefined) steps.placed ??= elapsed();
       return last.status?.phase === 'Running' ? true : undefined;
     };
-    if (!(await pollUntil(runs, { forMs: timeoutSeconds * 1_000, everyMs: POLL_INTERVAL_MS }, signal))) {
-      return result(whyNot(last));
-    }
+    if (!(await pollUntil(runs, polling, signal))) return whyNot(last);
     steps.running = elapsed();
-  } catch (error) {
-    signal.throwIfAborted();
-    return result(messageOf(error));
-  } finally {
-    await client.delete(PODS, at, {}).catch(unless(isNotFound));
-  }
-  const isGone = async () =>
-    ((await client.get(PODS, at, signal).catch(unless(isNotFound))) === undefined ? true : undefined);
-  if (!(await pollUntil(isGone, { forMs: timeoutSeconds * 1_000, everyMs: POLL_INTERVAL_MS }, signal))) {
-    return result('the pod was deleted and has not gone');
-  }
-  steps.gone = elapsed();
-  return result();
+    return undefined;
+  };
+  const end = async (): Promise<string | undefined> => {
+    const isGone = async () =>
+      ((await client.get(PODS, at, signal).catch(unless(isNotFound))) === undefined ? true : undefined);
+    if (!(await pollUntil(isGone, polling, signal))) return 'the pod was deleted and has not gone';
+    steps.gone = elapsed();
+    return undefined;
+  };
+  const failure = await run().catch(messageOf);
+  const left = await client.delete(PODS, at, {}).catch(unless(isNotFound)) // also on interruption
+    .then(() => undefined, (error: unknown) => `delete pod ${namespace}/${at.name}: ${messageOf(error)}`);
+  signal.throwIfAborted();
+  const problem = left ?? failure ?? (await end().catch(messageOf));
+  signal.throwIfAborted();
+  return { target: targetText(target), steps, problem };
 }
 
 function whyNot({ status }: Pod): string {

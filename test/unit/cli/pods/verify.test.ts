@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { PROXY_SCHEDULER } from '../../../../api/objects/keys.ts';
 import { verifiedText, verifyingPod } from '../../../../cli/pods/verify.ts';
 import { securityProblems } from '../../../../model/pod/pod-security.ts';
-import { AnsweringApiServer } from '../../../support/answering-api-server.ts';
+import { AnsweringApiServer, type Answer } from '../../../support/answering-api-server.ts';
 import { isthmusHere } from '../../../support/command-in-process.ts';
+import { status } from '../../../support/scripted-api-server.ts';
 import { servedSource, servedTarget } from '../../../support/served-source.ts';
 
 describe('verify', () => {
@@ -38,6 +40,32 @@ describe('verify', () => {
       stderr, 'isthmus: error (NotFound): There is no ClusterTarget us here. Targets here: eu.\n',
     );
     assert.ok(!source.calls.some((call) => call.startsWith('POST')), source.calls.join('\n'));
+  });
+
+  it('deletes the pods of all targets also where one cannot be followed any more', async () => {
+    const calls: string[] = [];
+    const namesOf = (method: string) => calls.flatMap((call) => (call.startsWith(method) ? [call.split(' ')[1]] : []));
+    const waiting = { metadata: {}, spec: { nodeName: 'n', schedulerName: PROXY_SCHEDULER }, status: {} };
+    const list = (...names: readonly string[]): Answer =>
+      [200, { kind: 'List', metadata: {}, items: names.map((name) => ({ metadata: { name } })) }];
+    const source = await AnsweringApiServer.start((method, { pathname }) => {
+      if (pathname.endsWith('/team-a')) {
+        return [200, { metadata: { name: 'team-a', labels: { 'multicluster-scheduler': 'enabled' } } }];
+      }
+      if (!pathname.includes('/pods')) return pathname.endsWith('/clustertargets') ? list('eu', 'us') : list();
+      const name = pathname.split('/').at(-1) ?? '';
+      const [gone] = namesOf('DELETE');
+      const isDenied = method === 'GET' && name === gone;
+      calls.push(`${isDenied ? 'denied' : method} ${name}`);
+      if (isDenied) return [403, status(403, 'Forbidden', 'pods is forbidden')];
+      const isFirst = namesOf('GET')[0] === name || namesOf('denied').length > 0;
+      return [200, isFirst ? { ...waiting, status: { phase: 'Running' } } : waiting];
+    });
+    const { stdout, code } = await isthmusHere('verify', '-n', 'team-a', '--kubeconfig', await source.kubeconfig());
+    await source.stop();
+    assert.equal(new Set(namesOf('DELETE')).size, 2);
+    assert.equal(code, 1);
+    assert.match(stdout, /pods is forbidden/);
   });
 
   it('shows how far each pod came, and why no further', () => {
