@@ -6,7 +6,7 @@ import { CERTIFICATE_DAYS, issuedSerials, revokeAll } from '../../gateway/broker
 import { startBroker } from '../../gateway/broker/broker-server.ts';
 import { parseAddress } from '../../gateway/protocol/allowed-services.ts';
 import { KubernetesMemberStore, removeMember } from '../../gateway/broker/member-store.ts';
-import { isConflict, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
+import { isAlreadyExists, isConflict, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { customResourceDefinitions } from '../../manifests/objects/crds.ts';
 import { toYaml } from '../../manifests/files.ts';
@@ -125,20 +125,31 @@ async function deploy(flags: DeployFlags): Promise<void> {
   ];
   if (flags.dryRun === true) return console.log(toYaml(objects));
   await withCluster(flags, async (client, signal) => {
-    const before = await readBrokerState(client, flags.namespace, signal);
+    await readBrokerState(client, flags.namespace, signal); // a Secret of somebody else's stays
     await requireOwn(client, manifests.filter(({ kind }) => kind !== 'Namespace'), isOfIsthmus, {
       remedy: 'Name another namespace with --namespace, or rename or delete what is there.', signal,
     });
     await applyObjects(client, await withoutOwnNamespace(client, objects, signal), 'isthmus-broker-deploy', {
       tell: (line) => console.log(line), signal,
     });
-    const state = before ?? {
-      authority: (await createAuthority('Isthmus clusterset', AUTHORITY_DAYS, new Date())).keyPair,
-      tokenKey: createTokenKey(),
-    };
-    await client.apply(SECRETS, toBrokerSecret(flags.namespace, { ...state, url }), 'isthmus-broker-deploy', signal);
+    await storeBrokerState(client, { namespace: flags.namespace, url }, signal);
     console.log(`The broker will be reachable at ${url}. Next, let a cluster join: isthmus broker token`);
   });
+}
+
+/** Stores the URL, and keys with the first: two commands at once must not replace each other's CA. */
+export async function storeBrokerState(
+  client: ClusterClient, { namespace, url }: { readonly namespace: string; readonly url: string }, signal: AbortSignal,
+): Promise<void> {
+  const before = await readBrokerState(client, namespace, signal);
+  if (before !== undefined) {
+    await client.apply(SECRETS, toBrokerSecret(namespace, { ...before, url }), 'isthmus-broker-deploy', signal);
+    return;
+  }
+  const { keyPair: authority } = await createAuthority('Isthmus clusterset', AUTHORITY_DAYS, new Date());
+  const secret = toBrokerSecret(namespace, { url, authority, tokenKey: createTokenKey() });
+  const created = await client.create(SECRETS, secret, signal).catch(unless(isAlreadyExists));
+  if (created === undefined) await storeBrokerState(client, { namespace, url }, signal);
 }
 
 /** The URL in its normal form. Throws AppError `BadInput`. */

@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { afterEach, describe, it, mock } from 'node:test';
 import { connect } from 'node:tls';
 import type { ClustersetMember } from '../../../../api/kinds/gateway.ts';
-import { CLUSTERSET_ENDPOINTS, CLUSTERSET_MEMBERS } from '../../../../api/resource-types.ts';
-import { revoke } from '../../../../cli/gateway/broker.ts';
+import { CLUSTERSET_ENDPOINTS, CLUSTERSET_MEMBERS, SECRETS } from '../../../../api/resource-types.ts';
+import { revoke, storeBrokerState } from '../../../../cli/gateway/broker.ts';
 import { withSerial } from '../../../../gateway/broker/broker-protocol.ts';
 import { BROKER_SECRET } from '../../../../manifests/objects/gateway.ts';
 import { createAuthority } from '../../../../process/crypto/certificate-authority.ts';
@@ -53,6 +53,24 @@ describe('a member that is revoked', () => {
     revoke(new MemoryCluster().client, { namespace, clusterId: 'eu' }, signal),
     { code: 'NotFound', message: 'No cluster "eu" is known to this broker.' },
   ));
+});
+
+describe('a broker that two people deploy at once', () => {
+  it('has one CA, that of the first', async () => {
+    const cluster = new MemoryCluster();
+    const url = 'https://broker.test';
+    const keys = { url, 'ca.crt': 'theirs', 'ca.key': 'theirs', 'token.key': 'theirs' };
+    const theirs = Object.fromEntries(Object.entries(keys).map(([key, text]) => [key, btoa(text)]));
+    let isFirst = true;
+    cluster.before = ({ method, path }) => {
+      if (method === 'GET' || !path.includes('/secrets') || !isFirst) return undefined;
+      isFirst = false;
+      cluster.put(SECRETS, { metadata: { namespace, name: BROKER_SECRET }, data: theirs } as object as never);
+      return undefined;
+    };
+    await storeBrokerState(cluster.client, { namespace, url }, signal);
+    assert.deepEqual(cluster.find(SECRETS, BROKER_SECRET, namespace)?.['data'], theirs);
+  });
 });
 
 describe('a broker that runs', () => {
