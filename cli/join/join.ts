@@ -59,9 +59,10 @@ async function runJoin(token: string, flags: JoinFlags): Promise<void> {
   const member = { podPlaneCluster: podPlaneCluster(flags), route: gatewayRoute(flags) };
   await withCluster(flags, 'join', async ({ client }, signal) => {
     const progress: Progress = { tell: (line) => console.log(line), signal };
-    const peering = await joinTarget({ client, token, ...flags, ...member }, progress);
-    progress.tell('waiting for the target to become Ready');
-    console.log(outcome(peering, await untilTargetReady(client, peering, signal)));
+    await joinTarget({ client, token, ...flags, ...member }, progress, async (peering) => {
+      progress.tell('waiting for the target to become Ready');
+      console.log(outcome(peering, await untilTargetReady(client, peering, signal)));
+    });
   });
 }
 
@@ -81,12 +82,15 @@ export interface Joiner {
 }
 
 /**
- * Redeems an invitation; returns the peering. An interrupted join is resumed with the same token or another one.
+ * Redeems an invitation; returns the peering. An interrupted join is resumed with the same token or another one, until
+ * `follow` is done.
  * @throws AppError `BadInput` for an invalid token, `InvitationRefused` with the target's reason, `NotFound` when
  * Isthmus is missing here, `KubeconfigRefused` when the token names a server that may not be used, `Timeout` when the
  * target does not respond.
  */
-export async function joinTarget(joiner: Joiner, progress: Progress): Promise<Peering> {
+export async function joinTarget(
+  joiner: Joiner, progress: Progress, follow: (peering: Peering) => Promise<void> = async () => undefined,
+): Promise<Peering> {
   const { client, token, installNamespace } = joiner;
   const { signal } = progress;
   const data = toInvitationData(unverifiedData(token) ?? {});
@@ -113,6 +117,7 @@ export async function joinTarget(joiner: Joiner, progress: Progress): Promise<Pe
     `the target granted a token until ${granted.expirationTimestamp}; it is renewed while Isthmus runs here`,
   );
   await applyObjects(client, sourceSideManifests(peering, kubeconfig), PEER_FIELD_MANAGER, progress);
+  await follow(peering);
   await deleteJoinKey(client, peering, signal);
   return peering;
 }
@@ -215,8 +220,8 @@ function explained(error: unknown, server: string): unknown {
   if (!(error instanceof UnreachableError)) return error;
   return new AppError(
     'InvitationRefused',
-    `${server} cannot be used as the token says: ${failureText(error)}. Ask for another token; with "--server" where ` +
-      'that address is not reachable from here.',
+    `${server} cannot be used as the token says: ${failureText(error)} Try again with the same token, or ask for ` +
+      'another one with "--server" where that address is not reachable from here.',
     { cause: error },
   );
 }

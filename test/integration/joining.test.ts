@@ -575,6 +575,15 @@ describe('joining that was broken off', () => {
     await untilResumed(once);
   });
 
+  it('goes on with the same token also where all was written, and the target waited for', async () => {
+    const { token: once } = await inviteSource(target, offer(), signal);
+    await assert.rejects(joinTarget(
+      { client: source.client, token: once, installNamespace, name: 'resumed' }, quiet,
+      () => Promise.reject(new Error('no answer')),
+    ), /no answer/);
+    await untilResumed(once);
+  });
+
   it('goes on with another token, for the key that was let in is still there', async () => {
     const [{ token: first }, { token: second }, { token: third }] = await Promise.all([
       inviteSource(target, offer(), signal), inviteSource(target, offer(), signal),
