@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import type { Logger } from 'pino';
 import type { Pod } from '../../api/objects/core.ts';
-import { isForbidden, isUnauthorized } from '../../kubernetes/flow/api-error.ts';
+import { isForbidden, isUnauthorized, unless } from '../../kubernetes/flow/api-error.ts';
 import { delay } from '../../kubernetes/flow/backoff.ts';
 import { EventRecorder } from '../../kubernetes/controller/event-recorder.ts';
 import type { Informer } from '../../kubernetes/watch/informer.ts';
@@ -32,8 +32,10 @@ import { localAccess } from './local-access-options.ts';
 import { ownRangesOf, tenantSettings } from './tenant-limits.ts';
 import { campaign, leasedComponents, leaseTimings } from './leadership.ts';
 
-/** Retry interval for the cluster's identity at startup, in ms. */
-const IDENTITY_RETRY_MS = 1_000;
+/** Retry interval for a first answer of the API server, in ms. */
+const ANSWER_RETRY_MS = 1_000;
+/** What every user may ask for by default. */
+const VERSION = { method: 'GET', path: '/version' } as const;
 
 /** The command `run`. */
 export function runCommand(): Command {
@@ -75,6 +77,8 @@ interface Running {
 async function start(options: RunOptions, running: Running, signal: AbortSignal): Promise<void> {
   const { cluster, logger, shutdown } = running;
   const { client: unfenced, connection } = cluster;
+  const ask = () => unfenced.transport.call(VERSION, signal).catch(unless(isForbidden));
+  await untilAnswered(cluster, ask, logger, signal);
   const modules = await loadComponents(options.components);
   const following: Promise<void>[] = [];
   shutdown.add({ name: 'informers', stop: async () => void (await Promise.all(following)) });
@@ -98,7 +102,7 @@ async function start(options: RunOptions, running: Running, signal: AbortSignal)
   ) : undefined;
   if (leadership !== undefined) shutdown.add({ name: 'leadership', stop: () => leadership.stop() });
   const client = leadership === undefined ? unfenced : unfenced.fencedBy(leadership.fence);
-  const sourceId = await untilIdentified(cluster, logger, signal);
+  const sourceId = await untilAnswered(cluster, () => readClusterId(unfenced, signal), logger, signal);
   const ownRanges = ownRangesOf(options, cluster, acting.some((component) => component !== 'peering'), logger);
   const tenants = new TenantRules(tenantSettings(options), ownRanges);
   const targets = new TargetClusters({
@@ -216,18 +220,21 @@ function startActing(options: RunOptions, acting: Acting, signal: AbortSignal): 
   return checks;
 }
 
-/** The identity of the cluster. Waits while its API server is unreachable, since it may be starting too. */
-async function untilIdentified(
-  { client, connection }: OpenCluster, logger: Logger, signal: AbortSignal,
-): Promise<string> {
+/**
+ * Asks until there is an answer: the API server may be starting too. Throws what denies it: the caches that components
+ * wait for would try for ever, without a word.
+ */
+async function untilAnswered<T>(
+  { connection }: OpenCluster, ask: () => Promise<T>, logger: Logger, signal: AbortSignal,
+): Promise<T> {
   for (;;) {
     try {
-      return await readClusterId(client, signal);
+      return await ask();
     } catch (error) {
       signal.throwIfAborted();
       if (isUnauthorized(error) || isForbidden(error)) throw error;
       logger.warn({ server: connection.server.host, error: messageOf(error) }, 'waiting for the API server');
-      await delay(IDENTITY_RETRY_MS, signal);
+      await delay(ANSWER_RETRY_MS, signal);
     }
   }
 }

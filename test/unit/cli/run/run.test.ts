@@ -2,6 +2,29 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { checksAtStart } from '../../../../cli/run/run.ts';
 import type { Component } from '../../../../cli/run/run-options.ts';
+import { AnsweringApiServer } from '../../../support/answering-api-server.ts';
+import { isthmus, RunningCommand } from '../../../support/command-line.ts';
+import { status } from '../../../support/scripted-api-server.ts';
+
+describe('a process that starts while the API server', () => {
+  const serverOf = (code: number, reason: string) => AnsweringApiServer.start(() => [code, status(code, reason, 'no')]);
+
+  it('cannot serve yet says what it waits for, and can be stopped', async () => {
+    const server = await serverOf(503, 'ServiceUnavailable');
+    const command = new RunningCommand('run', '--webhook-port', '0', '--kubeconfig', await server.kubeconfig());
+    await command.line(/waiting for the API server/);
+    await command.stop();
+    await server.stop();
+  });
+
+  it('does not know its credentials ends with that reason', async () => {
+    const server = await serverOf(401, 'Unauthorized');
+    const { code, stderr } = await isthmus('run', '--webhook-port', '0', '--kubeconfig', await server.kubeconfig());
+    await server.stop();
+    assert.equal(code, 1);
+    assert.match(stderr, /error from server \(Unauthorized\)/);
+  });
+});
 
 describe('what a process is not ready without, from its start', () => {
   const rows: readonly (readonly [components: readonly Component[], waitsFor: readonly string[], source?: boolean])[] =
