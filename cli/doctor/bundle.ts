@@ -48,6 +48,7 @@ async function bundle(flags: BundleFlags): Promise<void> {
   const files = await withLiveState(
     { ...flags, acceptsGaps: true }, (live) => filesOf(live, flags.installNamespace, signal), signal,
   );
+  signal.throwIfAborted(); // what could not be read any more is in the files as an error
   await writePrivately(flags.output, tarArchive(files, Date.now()));
   console.log(
     `Wrote ${flags.output} with ${files.length} files. Look through it before you hand it on: names of pods and ` +
