@@ -125,7 +125,9 @@ class BrokerHandlers {
     );
     const before = await store.cluster(clusterObjectName(clusterId));
     if (before !== undefined && isTaken(before, now().getTime())) throw new Refusal(
-      409, `a cluster "${clusterId}" has already joined; choose another --cluster-id, or let it leave first`,
+      409,
+      `a cluster "${clusterId}" has already joined; choose another --cluster-id, or let it leave first: where it has ` +
+        `no certificate, as after a join that was interrupted, by "isthmus broker revoke ${clusterId}"`,
     );
     const { certificate, serial, notAfterMs } = await this.#certify(clusterId, signingRequest);
     // The token is used up last: a request that failed for another reason may be retried with it.

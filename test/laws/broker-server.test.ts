@@ -89,7 +89,7 @@ describe('the broker', () => {
 
   it('refuses a cluster ID that is taken, and the token may be used with another', async () => {
     const left = await token();
-    await assert.rejects(join('first', left), /"first" has already joined/);
+    await assert.rejects(join('first', left), /"first" has already joined.*by "isthmus broker revoke first"/);
     await join('second', left);
   });
 
