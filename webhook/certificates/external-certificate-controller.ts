@@ -36,6 +36,10 @@ export function startSecretCertificate(options: CertificateOptions, secretName: 
     // The CA of a pair that is refused has not signed what is served.
     if (serve(servedPairOf(data)) && authority !== '') trust.setBundle(authority);
   });
+  secrets.onListed(() => {
+    const secret = `${installNamespace}/${secretName}`;
+    if (secrets.size === 0) logger.warn({ secret }, 'waiting for the Secret of the serving certificate');
+  });
   void secrets.run(signal);
 }
 

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { before, describe, it, type TestContext } from 'node:test';
+import { pino } from 'pino';
 import type { KubernetesObject, Secret } from '../../../../api/objects/core.ts';
 import { WEBHOOK_CERTIFICATES_SECRET } from '../../../../api/objects/own-names.ts';
 import type { WebhookConfiguration } from '../../../../api/resource-types.ts';
@@ -184,6 +185,15 @@ describe("somebody else's certificates", { timeout: 60_000 }, () => {
     stored.put(GIVEN, tls(next));
     assert.deepEqual(await served.until(2), next);
     assert.deepEqual(stored.writes, []);
+  });
+  it('are waited for, which the log says', async (t) => {
+    let logger = SILENT;
+    const line = new Promise<string>((resolve) => (logger = pino({ base: null }, { write: resolve })));
+    const { begin } = await start(
+      t, (options, signal) => startSecretCertificate({ ...options, logger }, 'webhook-tls', signal), {},
+    );
+    begin();
+    assert.match(await line, /"isthmus-system\/webhook-tls","msg":"waiting for the Secret of the serving certificate"/);
   });
   it('are waited for, and kept when the Secret is deleted', async (t) => {
     const [leaf, next] = [await issue(authority), await issue(authority)];
