@@ -90,6 +90,7 @@ async function start(options: RunOptions, running: Running, signal: AbortSignal)
   await serveHealth({ host: options.healthHost, port: options.healthPort, checks }, shutdown);
   const acting = options.components.filter((component) => component !== 'webhook');
   if (acting.length === 0) return;
+  const sourceId = await untilAnswered(cluster, () => readClusterId(unfenced, signal), logger, signal);
   await untilMayAct(options, { ...running, checks }, signal);
 
   const led = leasedComponents(acting);
@@ -102,7 +103,6 @@ async function start(options: RunOptions, running: Running, signal: AbortSignal)
   ) : undefined;
   if (leadership !== undefined) shutdown.add({ name: 'leadership', stop: () => leadership.stop() });
   const client = leadership === undefined ? unfenced : unfenced.fencedBy(leadership.fence);
-  const sourceId = await untilAnswered(cluster, () => readClusterId(unfenced, signal), logger, signal);
   const ownRanges = ownRangesOf(options, cluster, acting.some((component) => component !== 'peering'), logger);
   const tenants = new TenantRules(tenantSettings(options), ownRanges);
   const targets = new TargetClusters({

@@ -24,6 +24,15 @@ describe('a process that starts while the API server', () => {
     assert.equal(code, 1);
     assert.match(stderr, /error from server \(Unauthorized\)/);
   });
+
+  it('permits nothing ends with that reason', async () => {
+    const server = await serverOf(403, 'Forbidden');
+    const kubeconfig = await server.kubeconfig();
+    const { code, stderr } = await isthmus('run', '--components', 'scheduler', '--kubeconfig', kubeconfig);
+    await server.stop();
+    assert.equal(code, 1);
+    assert.match(stderr, /error from server \(Forbidden\)/);
+  });
 });
 
 describe('what a process is not ready without, from its start', () => {
