@@ -152,30 +152,16 @@ export const SOURCE_KIND: KindDefinition = {
   shortName: 'src',
   scope: 'Namespaced',
   description: 'An identity that a source cluster uses to run pods in this namespace.',
-  columns: [
-    { name: 'Service account', type: 'string', jsonPath: '.spec.serviceAccountName' },
-    { name: 'User', type: 'string', jsonPath: '.spec.userName' },
-    ...CONDITION_COLUMNS,
-  ],
-  required: ['spec'],
-  properties: {
-    spec: {
-      type: 'object',
-      description: 'The identity of the source, and what it may do.',
-      'x-kubernetes-validations': LEVEL_NEEDS_CLUSTER,
-      properties: {
-        userName: USER_NAME,
-        clusterID: CLUSTER_ID,
-        podSecurity: POD_SECURITY,
-        streams: STREAMS,
-        serviceAccountName: {
-          type: 'string', description: 'ServiceAccount of this namespace that the source authenticates as.',
-          maxLength: 253,
-        },
-      },
+  ...identity('.spec.serviceAccountName', {
+    userName: USER_NAME,
+    clusterID: CLUSTER_ID,
+    podSecurity: POD_SECURITY,
+    streams: STREAMS,
+    serviceAccountName: {
+      type: 'string', description: 'ServiceAccount of this namespace that the source authenticates as.',
+      maxLength: 253,
     },
-    status: STATUS,
-  },
+  }),
 };
 
 /** CRD of ClusterSource. */
@@ -185,35 +171,44 @@ export const CLUSTER_SOURCE_KIND: KindDefinition = {
   shortName: 'csrc',
   scope: 'Cluster',
   description: 'An identity that a source cluster uses to run pods in many namespaces.',
-  columns: [
-    { name: 'Service account', type: 'string', jsonPath: '.spec.serviceAccount.name' },
-    { name: 'User', type: 'string', jsonPath: '.spec.userName' },
-    ...CONDITION_COLUMNS,
-  ],
-  required: ['spec'],
-  properties: {
-    spec: {
+  ...identity('.spec.serviceAccount.name', {
+    userName: USER_NAME,
+    clusterID: CLUSTER_ID,
+    namespaces: NAMESPACES,
+    namespaceSelector: NAMESPACE_SELECTOR,
+    podSecurity: POD_SECURITY,
+    streams: STREAMS,
+    serviceAccount: {
       type: 'object',
-      description: 'The identity of the source, and what it may do.',
-      'x-kubernetes-validations': LEVEL_NEEDS_CLUSTER,
+      description: 'ServiceAccount that the source authenticates as.',
+      required: ['name', 'namespace'],
       properties: {
-        userName: USER_NAME,
-        clusterID: CLUSTER_ID,
-        namespaces: NAMESPACES,
-        namespaceSelector: NAMESPACE_SELECTOR,
-        podSecurity: POD_SECURITY,
-        streams: STREAMS,
-        serviceAccount: {
-          type: 'object',
-          description: 'ServiceAccount that the source authenticates as.',
-          required: ['name', 'namespace'],
-          properties: {
-            name: { type: 'string', description: 'Name of the ServiceAccount.', minLength: 1, maxLength: 253 },
-            namespace: { type: 'string', description: 'Namespace of the ServiceAccount.', minLength: 1, maxLength: 63 },
-          },
-        },
+        name: { type: 'string', description: 'Name of the ServiceAccount.', minLength: 1, maxLength: 253 },
+        namespace: { type: 'string', description: 'Namespace of the ServiceAccount.', minLength: 1, maxLength: 63 },
       },
     },
-    status: STATUS,
-  },
+  }),
 };
+
+/** The columns and the schema of both kinds, which differ in the fields of their spec. */
+function identity(
+  accountPath: string, fields: Readonly<Record<string, Schema>>,
+): Pick<KindDefinition, 'columns' | 'required' | 'properties'> {
+  return {
+    columns: [
+      { name: 'Service account', type: 'string', jsonPath: accountPath },
+      { name: 'User', type: 'string', jsonPath: '.spec.userName' },
+      ...CONDITION_COLUMNS,
+    ],
+    required: ['spec'],
+    properties: {
+      spec: {
+        type: 'object',
+        description: 'The identity of the source, and what it may do.',
+        'x-kubernetes-validations': LEVEL_NEEDS_CLUSTER,
+        properties: fields,
+      },
+      status: STATUS,
+    },
+  };
+}
