@@ -21,6 +21,15 @@ export function parseGateways(text: string): readonly URL[] {
   });
 }
 
+/** `--gateway` of a command that opens kubeconfigs of targets. */
+export function gatewayOption(): Option {
+  return new Option(
+    '--gateway <urls>',
+    'CONNECT endpoints of the gateways of this cluster, http://HOST:PORT, comma separated; for targets with ' +
+      'spec.gateway',
+  ).argParser(parseGateways);
+}
+
 /** Names of namespaces, comma separated, each once. Throws AppError `BadInput` for a text that can name none. */
 export function parseNamespaces(text: string): readonly string[] {
   const names = text.split(',').map((name) => name.trim());

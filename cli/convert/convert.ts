@@ -4,7 +4,7 @@ import { Command, Option } from 'commander';
 import { AppError } from '../../process/errors.ts';
 import { exitWith } from '../../process/lifecycle.ts';
 import { structured } from '../output/structured.ts';
-import { readManifests, type ManifestFile } from '../plan/manifest-files.ts';
+import { readManifests, withFilenames, type ManifestFile } from '../plan/manifest-files.ts';
 import type { Fields, Manifest } from '../translation/manifest.ts';
 import { convertObjects } from './convert-objects.ts';
 import { findingLines } from './converted-text.ts';
@@ -19,14 +19,10 @@ interface ConvertFlags {
 
 /** The command for commander. */
 export function convertCommand(): Command {
-  return new Command('convert')
+  return withFilenames(new Command('convert'))
     .description(
       'Convert manifests of KubeFed, Karmada, Liqo and Admiralty to Isthmus, and say what has no counterpart. ' +
         'Reads no cluster. If something has none, prints no manifests and exits with 1.',
-    )
-    .option(
-      '-f, --filename <file>', 'manifest, directory of manifests, or - for standard input; can be repeated',
-      (text: string, before: readonly string[]) => [...before, ...text.split(',')], [],
     )
     .option('-n, --namespace <name>', 'namespace of objects that name none')
     .option('--keep-going', 'print the rest although something has no counterpart, and exit with 0', false)

@@ -6,7 +6,7 @@ import { exitWith } from '../../process/lifecycle.ts';
 import { printable } from '../convert/converted-text.ts';
 import { objectsIn } from '../convert/convert.ts';
 import { structured } from '../output/structured.ts';
-import { readManifests } from '../plan/manifest-files.ts';
+import { readManifests, withFilenames } from '../plan/manifest-files.ts';
 import { lintObjects, type LintFinding } from './lint-objects.ts';
 
 interface LintFlags {
@@ -17,16 +17,11 @@ interface LintFlags {
 
 /** The command for commander. */
 export function lintCommand(): Command {
-  const command = new Command('lint')
+  return withFilenames(new Command('lint'))
     .description(
       'Check manifests for what does not work, or works in another way, when their pods run in other clusters. Reads ' +
         'no cluster. Exits with 1 if there is an error; warnings do not change the exit code.',
     )
-    .option(
-      '-f, --filename <file>', 'manifest, directory of manifests, or - for standard input; can be repeated',
-      (text: string, before: readonly string[]) => [...before, ...text.split(',')], [],
-    );
-  return command
     .option('-n, --namespace <name>', 'namespace of objects that name none', 'default')
     .addOption(new Option('-o, --output <format>', 'json, yaml: for programs').choices(['json', 'yaml']))
     .action(lint);

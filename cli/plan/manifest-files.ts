@@ -2,6 +2,7 @@
 import { createReadStream } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Command } from 'commander';
 import { AppError, reasonOf } from '../../process/errors.ts';
 
 /** A manifest and where it came from. */
@@ -15,6 +16,14 @@ const EXTENSIONS = ['.json', '.yaml', '.yml'];
 
 /** Largest file, in bytes; a snapshot of many targets has a few megabytes. */
 const MAX_BYTES = 64 * 1024 * 1024;
+
+/** Adds `--filename`. */
+export function withFilenames(command: Command): Command {
+  return command.option(
+    '-f, --filename <file>', 'manifest, directory of manifests, or - for standard input; can be repeated',
+    (text: string, before: readonly string[]) => [...before, ...text.split(',')], [],
+  );
+}
 
 /** Reads all of them, in order. Throws AppError `BadInput` that names what cannot be read. */
 export async function readManifests(paths: readonly string[]): Promise<readonly ManifestFile[]> {

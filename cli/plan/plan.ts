@@ -12,9 +12,10 @@ import { structured } from '../output/structured.ts';
 import { rejectionOf } from '../placement/dry-run.ts';
 import { inFlightLines } from '../placement/in-flight-pods.ts';
 import { withLiveState, type LiveState, type LiveStateFlags } from '../placement/live-state.ts';
-import { readManifests, readNamed } from './manifest-files.ts';
+import { readManifests, readNamed, withFilenames } from './manifest-files.ts';
 import { planText } from './plan-text.ts';
 import { namespaceIn, withClusterFlags, withInstallNamespace, withNamespace } from '../clusters/cluster-flags.ts';
+import { collect } from '../clusters/run-flags.ts';
 import { plannedPods } from './planned-pods.ts';
 import { admitPlanned, simulate, type PlannedPod, type RecordedWorld } from './plan-simulation.ts';
 import { recordLive } from './record-live.ts';
@@ -32,21 +33,14 @@ interface PlanFlags extends LiveStateFlags {
 
 /** The command for commander. */
 export function planCommand(): Command {
-  const command = new Command('plan')
+  const command = withFilenames(new Command('plan'))
     .description(
       'Show where the elected pods of a manifest would run. Creates nothing. Exits with 1 if a pod would not be ' +
         'placed.',
-    )
-    .option(
-      '-f, --filename <file>', 'manifest, directory of manifests, or - for standard input; can be repeated',
-      (text: string, before: readonly string[]) => [...before, ...text.split(',')], [],
     );
   const inSource = withClusterFlags(withNamespace(command, 'of objects that name none'), 'the source cluster');
   return withInstallNamespace(inSource)
-    .option(
-      '--without <target>', 'assume that a target is unavailable; can be repeated',
-      (name: string, before: readonly string[]) => [...before, name], [],
-    )
+    .option('--without <target>', 'assume that a target is unavailable; can be repeated', collect, [])
     .option(
       '--add <nodes>', 'assume additional nodes: 4xH100, 3xcpu=16,memory=64Gi@TARGET; can be repeated',
       (text: string, before: readonly AddedNodes[]) => [...before, parseAdd(text)], [],

@@ -10,7 +10,7 @@ import { withKubeletOptions, type KubeletFlags } from './kubelet-api.ts';
 import { withAccessOptions, type AccessFlags } from './local-access-options.ts';
 import { withTenantOptions, type TenantFlags } from './tenant-limits.ts';
 import {
-  healthPortOption, logLevelOption, parseGateways, parseNamespaces, parsePort, parseScoreWeights,
+  gatewayOption, healthPortOption, logLevelOption, parseNamespaces, parsePort, parseScoreWeights,
   parseSeconds, wholeNumber,
 } from '../clusters/run-flags.ts';
 import { OR_OWN_ACCOUNT, withClusterFlags, type ClusterFlags } from '../clusters/cluster-flags.ts';
@@ -81,12 +81,7 @@ function withProcessOptions(command: Command): Command {
       new Option('--components <list>', `comma separated, of ${COMPONENTS.join(', ')}`).argParser(parseComponents)
         .default(COMPONENTS, 'all'),
     )
-    .option(
-      '--gateway <urls>',
-      'CONNECT endpoints of the gateways of this cluster, http://HOST:PORT, comma separated; for targets with ' +
-        'spec.gateway',
-      parseGateways,
-    )
+    .addOption(gatewayOption())
     .option(
       '--no-target',
       'run no pods of other clusters here: saves watching the pods and nodes of a cluster that is only a source',

@@ -15,7 +15,7 @@ import {
 } from '../clusters/cluster-flags.ts';
 import { openDelegate, type DelegateAccess } from './delegate-access.ts';
 import { exitCodeOf } from './exec-status.ts';
-import { parseGateways, wholeNumber } from '../clusters/run-flags.ts';
+import { gatewayOption, wholeNumber } from '../clusters/run-flags.ts';
 import { choosePod, parsePodChoice } from './workload-pods.ts';
 import { hostPort } from '../../model/network/socket-address.ts';
 
@@ -31,12 +31,7 @@ function podCommand(name: string, description: string): Command {
     .description(`${description}; does not need the kubelet API: uses the source's kubeconfig for the target`)
     .argument('<pod>', 'NAME, pod/NAME, or one of deploy/NAME, sts/NAME, rs/NAME, ds/NAME, job/NAME, svc/NAME');
   return withNamespace(withInstallNamespace(withClusterFlags(command)), 'of the pod')
-    .option(
-      '--gateway <urls>',
-      'CONNECT endpoints of the gateways of this cluster, http://HOST:PORT, comma separated; for targets with ' +
-        'spec.gateway',
-      parseGateways,
-    );
+    .addOption(gatewayOption());
 }
 
 async function withDelegate(

@@ -4,7 +4,7 @@ import { openCluster, userAgent } from '../../kubernetes/client/open-cluster.ts'
 import {
   parseTarget, withCluster, withClusterFlags, withInstallNamespace, type ClusterFlags,
 } from '../clusters/cluster-flags.ts';
-import { parseGateways } from '../clusters/run-flags.ts';
+import { gatewayOption } from '../clusters/run-flags.ts';
 import { leaveTarget, routeToTarget } from './unpeer-target.ts';
 
 interface UnpeerFlags extends ClusterFlags {
@@ -29,12 +29,7 @@ export function unpeerCommand(): Command {
       "administrator's kubeconfig of the target, if the source's own identity is not sufficient",
     )
     .option('--target-context <name>', 'context within it')
-    .option(
-      '--gateway <urls>',
-      'CONNECT endpoints of the gateways of this cluster, http://HOST:PORT, comma separated; for a target with ' +
-        'spec.gateway',
-      parseGateways,
-    )
+    .addOption(gatewayOption())
     .option('--evict-unmanaged', 'also evict pods that no controller would recreate')
     .option('--force', 'neither drain nor wait for the target; what remains there is recorded in a ConfigMap')
     .action(unpeer);
