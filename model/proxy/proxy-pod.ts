@@ -212,7 +212,8 @@ export function selectableLabels({ labels = {} }: ObjectMeta): StringMap {
   return Object.fromEntries(Object.entries(labels).filter(([key]) => !key.startsWith(ADMIRALTY_PREFIX)));
 }
 
-function constraintsOf(
+/** The constraints in the spec of a pod. */
+export function clusterConstraintsOf(
   { nodeSelector, tolerations, affinity, topologySpreadConstraints }: PodSpec,
 ): ClusterConstraints {
   return {
@@ -230,7 +231,7 @@ function waitingFields(
   const [podScheduled, trace] = [findCondition(status?.conditions, 'PodScheduled'), traceOf(annotations)];
   return {
     specDigests: specDigests(spec),
-    constraints: constraintsOf(spec),
+    constraints: clusterConstraintsOf(spec),
     stored: JSON.stringify({ metadata: { labels, annotations }, spec }),
     ...(trace !== undefined && { trace }),
     ...(podScheduled !== undefined && { podScheduled }),

@@ -8,7 +8,8 @@ import {
 } from '../../api/objects/keys.ts';
 import type { Pod, PodSpec, StringMap, Toleration } from '../../api/objects/core.ts';
 import { optOutsFor } from '../../model/proxy/sidecar-opt-outs.ts';
-import type { Constraints, ConstraintsOfPod } from './scheduling-constraints.ts';
+import type { ClusterConstraints } from '../../model/proxy/proxy-pod.ts';
+import type { ConstraintsOfPod } from './scheduling-constraints.ts';
 
 /** A field or key with its value; undefined removes it. */
 export type Field<T> = readonly [name: string, value: T];
@@ -63,7 +64,7 @@ export function proxyFieldsOf(
 }
 
 function specFields(
-  { nodeSelector, tolerations, affinity, topologySpreadConstraints }: Constraints,
+  { nodeSelector, tolerations, affinity, topologySpreadConstraints }: ClusterConstraints,
 ): ProxyFields['spec'] {
   return [
     ['schedulerName', PROXY_SCHEDULER],

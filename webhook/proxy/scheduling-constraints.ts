@@ -8,14 +8,12 @@ import { AS_KUBECTL_READS } from '../../model/objects/yaml-limits.ts';
 import {
   CONSTRAINT_FIELDS, isOtherPodSpecField, shapeErrors, withTexts,
 } from '../../model/pod/constraint-shapes.ts';
-
-/** Constraints that a proxy pod is scheduled by. */
-export type Constraints = Pick<PodSpec, 'nodeSelector' | 'tolerations' | 'affinity' | 'topologySpreadConstraints'>;
+import { clusterConstraintsOf, type ClusterConstraints } from '../../model/proxy/proxy-pod.ts';
 
 /** The constraints of a source pod, with warnings for its user. */
 export interface ConstraintsOfPod {
   readonly kind: 'constraints';
-  readonly constraints: Constraints;
+  readonly constraints: ClusterConstraints;
   readonly warnings: readonly string[];
 }
 
@@ -38,14 +36,10 @@ export function constraintsOf(sourcePod: Pod): ConstraintsOfPod | Denial {
     : NONE;
 }
 
-function ownConstraints(spec: PodSpec): Constraints {
-  const { nodeSelector, affinity, topologySpreadConstraints } = spec;
-  const tolerations = spec.tolerations?.filter((toleration) => !isDefaulted(toleration));
+function ownConstraints(spec: PodSpec): ClusterConstraints {
+  const { tolerations, ...others } = clusterConstraintsOf(spec);
   return {
-    ...(nodeSelector && { nodeSelector }),
-    ...(tolerations && { tolerations }),
-    ...(affinity && { affinity }),
-    ...(topologySpreadConstraints && { topologySpreadConstraints }),
+    ...others, ...(tolerations && { tolerations: tolerations.filter((toleration) => !isDefaulted(toleration)) }),
   };
 }
 
