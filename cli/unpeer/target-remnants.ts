@@ -1,4 +1,4 @@
-// What peering has made in a source for one target, found before anything is changed: a name without objects is an
+// What peering has created in a source for one target, found before anything is changed: a name without objects is an
 // error, and objects of others are excluded even if they have one of Isthmus' names.
 import type { ClusterTarget } from '../../api/kinds/cluster-target.ts';
 import type { Secret } from '../../api/objects/core.ts';
@@ -17,20 +17,20 @@ import { targetObjectRef } from '../clusters/known-target.ts';
 import { objectName } from '../clusters/apply-objects.ts';
 import { isOfIsthmus, isOfTarget, type ObjectRef } from '../clusters/own-objects.ts';
 
-/** What there is of a target in its source. */
+/** The objects of a target in its source. */
 export interface TargetRemnants {
-  /** The (Cluster)Target; undefined where it has gone already. */
+  /** The (Cluster)Target; undefined if it is already gone. */
   readonly object: ClusterTarget | undefined;
-  /** The Secret that peering wrote; undefined where there is none, or it is somebody else's. */
+  /** The Secret that peering wrote; undefined if there is none, or if it is not ours. */
   readonly secret: Secret | undefined;
   /**
-   * Secrets and permissions of this target alone, the Secret with the kubeconfig last: while it is there, leaving can
-   * be begun again.
+   * Secrets and permissions of this target alone, the Secret with the kubeconfig last: while it exists, unpeering can
+   * be started again.
    */
   readonly access: readonly ObjectRef[];
 }
 
-/** A target, and the source in which its objects are looked for. */
+/** A target, and its source. */
 export interface TargetInSource {
   /** Of the source. */
   readonly client: ClusterClient;
@@ -39,8 +39,8 @@ export interface TargetInSource {
 }
 
 /**
- * Finds what there is of a target.
- * @throws AppError `BadInput` for a target that peering has not made.
+ * Finds the objects of a target.
+ * @throws AppError `BadInput` for a target that peering did not create.
  */
 export async function findRemnants(
   { client, target, installNamespace }: TargetInSource, signal: AbortSignal,
@@ -81,7 +81,7 @@ export async function isAnyThere(
   return found.some((object) => object !== undefined && isOfTarget(target)(object));
 }
 
-/** The ConfigMap that says what a target keeps that was left by force. */
+/** The ConfigMap that records what remains in a target that was unpeered by force. */
 export function leftBehindRef(
   { target, installNamespace }: Pick<TargetInSource, 'target' | 'installNamespace'>,
 ): ObjectRef & { readonly at: { readonly namespace: string } } {
@@ -92,14 +92,14 @@ export function leftBehindRef(
   return { type: CONFIG_MAPS, at: { namespace: installNamespace, name } };
 }
 
-/** Whether leaving by force has written down what that target keeps. */
-export async function isLeftBehind(leave: TargetInSource, signal: AbortSignal): Promise<boolean> {
-  const { type, at } = leftBehindRef(leave);
-  const found = await leave.client.get(type, at, signal).catch(unless(isNotFound));
+/** Whether a forced command has recorded what remains in that target. */
+export async function isLeftBehind(options: TargetInSource, signal: AbortSignal): Promise<boolean> {
+  const { type, at } = leftBehindRef(options);
+  const found = await options.client.get(type, at, signal).catch(unless(isNotFound));
   return found !== undefined && isOfIsthmus(found);
 }
 
-/** Its name for people. */
+/** Its kind and name, for messages. */
 export function refName({ type, at }: ObjectRef): string {
   return objectName(
     { kind: type.kind, metadata: { ...(at.namespace !== undefined && { namespace: at.namespace }), name: at.name } },

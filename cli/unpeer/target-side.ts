@@ -1,5 +1,5 @@
-// The target's side of a target that is left: the (Cluster)Source that represents this source, and what remains there
-// when nobody can remove it. The source's own identity removes it, or an administrator's kubeconfig of the target.
+// Unpeering, in the target: removes the (Cluster)Source that represents this source, with the source's own identity or
+// with an administrator's kubeconfig of the target, and records what remains when neither suffices.
 import type { Secret } from '../../api/objects/core.ts';
 import { LEAVING_ANNOTATION, PARENT_CLUSTER_LABEL, TOKEN_ACCOUNT_ANNOTATION, TRUE } from '../../api/objects/keys.ts';
 import { CLUSTER_SOURCES, CONFIG_MAPS, POD_CHAPERONS, SECRETS, SOURCES } from '../../api/resource-types.ts';
@@ -15,78 +15,80 @@ import { sourceName, type Peering } from '../../peering/access/target-access.ts'
 import { AppError, messageOf } from '../../process/errors.ts';
 import { readClusterId } from '../../kubernetes/client/cluster-id.ts';
 import type { Progress } from '../clusters/apply-objects.ts';
-import { pollUntil } from '../clusters/poll-until.ts';
 import { targetText } from '../clusters/cluster-flags.ts';
 import {
   isOfIsthmus, PEER_FIELD_MANAGER, removeOwn, type OwnedBy, type ObjectRef,
 } from '../clusters/own-objects.ts';
-import { podModeRemains, isPodModeTarget, leavePodModeTarget } from './pod-mode-target.ts';
+import { podModeRemains, isPodModeTarget, unpeerPodModeTarget, untilNoneIsLeft } from './pod-mode-target.ts';
 import { isLeftBehind, leftBehindRef, refName, type TargetRemnants } from './target-remnants.ts';
 
-/** What to leave, and how. */
-export interface Leave {
+/** Which target to unpeer, and how. */
+export interface UnpeerOptions {
   /** Of the source. */
   readonly client: ClusterClient;
   readonly target: TargetRef;
   /** Of the source. */
   readonly installNamespace: string;
-  /** Administrator's access to the target, where the source's own does not do. */
+  /** Administrator's access to the target, where the source's own does not suffice. */
   readonly targetAdministrator?: ClusterClient | undefined;
   /** The way to a target with `spec.gateway`, from `routeToTarget`. */
   readonly route?: GatewayRoute | undefined;
-  /** Neither drain nor wait for the target; write down what remains there. */
+  /** Neither drain nor wait for the target; record what remains there. */
   readonly isForced: boolean;
-  /** Evict pods, too, that no controller will make again. */
+  /** Also evict pods that no controller would recreate. */
   readonly evictUnmanaged: boolean;
 }
 
-/** The source as it is in the target. */
-export interface Identity extends Leave {
+/** What the source is in the target. */
+export interface Identity extends UnpeerOptions {
   /** Name of the (Cluster)Source in the target. */
   readonly name: string;
   readonly sourceId: string;
   readonly secret: Secret | undefined;
-  /** The (Cluster)Target is there still. */
+  /** The (Cluster)Target still exists. */
   readonly isThere: boolean;
-  /** An earlier command has asked the target to remove this source, and has not written down that it keeps it. */
+  /** An earlier command asked the target to remove this source, and did not record that it remains there. */
   readonly isLeaving: boolean;
-  /** Identity of the target's cluster, where the source has learnt it. */
+  /** ID of the target's cluster, if the source has learnt it. */
   readonly targetId: string | undefined;
   /** The target was peered as one without Isthmus. */
   readonly isPodMode: boolean;
 }
 
-/** How long calls to a target may take that is perhaps dead, in ms. */
+/** Timeout of calls to a target that may be dead, in ms. */
 const FORCED_CALL_MS = 3_000;
-/** How long objects may take to go. */
+/** How long deleted objects may take to disappear. */
 export const GONE = { forMs: 30_000, everyMs: 200 };
 
 /** Finds what the source is in the target. */
-export async function findIdentity(leave: Leave, remnants: TargetRemnants, signal: AbortSignal): Promise<Identity> {
+export async function findIdentity(
+  options: UnpeerOptions, remnants: TargetRemnants, signal: AbortSignal,
+): Promise<Identity> {
   const { object, secret } = remnants;
-  const sourceId = await readClusterId(leave.client, signal);
+  const sourceId = await readClusterId(options.client, signal);
   return {
-    ...leave, name: accountIn(secret) ?? sourceName({ name: leave.target.name, sourceId }), sourceId, secret,
+    ...options, name: accountIn(secret) ?? sourceName({ name: options.target.name, sourceId }), sourceId, secret,
     isThere: object !== undefined, targetId: object?.status?.clusterID,
-    isLeaving: await isLeaving(leave, remnants, signal),
-    isPodMode: await isPodMode(leave, { remnants, sourceId }, signal),
+    isLeaving: await isLeaving(options, remnants, signal),
+    isPodMode: await isPodMode(options, { remnants, sourceId }, signal),
   };
 }
 
-async function isLeaving(leave: Leave, { secret }: TargetRemnants, signal: AbortSignal): Promise<boolean> {
-  return leave.targetAdministrator === undefined && secret?.metadata.annotations?.[LEAVING_ANNOTATION] === TRUE
-    && !(await isLeftBehind(leave, signal));
+async function isLeaving(options: UnpeerOptions, { secret }: TargetRemnants, signal: AbortSignal): Promise<boolean> {
+  return options.targetAdministrator === undefined && secret?.metadata.annotations?.[LEAVING_ANNOTATION] === TRUE
+    && !(await isLeftBehind(options, signal));
 }
 
-/** Where the target has gone from the source, its administrator's kubeconfig shows what it was. */
+/** Once the target object is gone from the source, an administrator's kubeconfig of the target shows what it was. */
 async function isPodMode(
-  leave: Leave, { remnants: { object }, sourceId }: { readonly remnants: TargetRemnants; readonly sourceId: string },
+  options: UnpeerOptions,
+  { remnants: { object }, sourceId }: { readonly remnants: TargetRemnants; readonly sourceId: string },
   signal: AbortSignal,
 ): Promise<boolean> {
-  const { target, targetAdministrator } = leave;
+  const { target, targetAdministrator } = options;
   if (target.kind === 'Target') return false;
   if (object !== undefined || targetAdministrator === undefined) return object?.spec.delegation === 'Pod';
-  return isPodModeTarget(targetAdministrator, peeringOf({ ...leave, sourceId }), signal);
+  return isPodModeTarget(targetAdministrator, peeringOf({ ...options, sourceId }), signal);
 }
 
 /** Whether the (Cluster)Source of this source is in the target, as its administrator sees it. */
@@ -98,17 +100,14 @@ export async function isSourceThere(
   return found !== undefined && isSourceOf(identity)(found);
 }
 
-function peeringOf({ target, installNamespace, sourceId }: Leave & { readonly sourceId: string }): Peering {
+function peeringOf({ target, installNamespace, sourceId }: UnpeerOptions & { readonly sourceId: string }): Peering {
   return {
     name: target.name, namespace: target.kind === 'Target' ? target.namespace : undefined, installNamespace, sourceId,
     delegation: 'Pod',
   };
 }
 
-/**
- * Removes the (Cluster)Source once nothing of the source is left in the target; gives why it is still there, where that
- * is accepted.
- */
+/** Removes the (Cluster)Source once nothing of the source is left in the target. With force, returns why it remains. */
 export async function removeIdentity(identity: Identity, progress: Progress): Promise<string | undefined> {
   const { targetAdministrator, secret, isForced, isThere } = identity;
   if (identity.isLeaving && !isThere) return undefined;
@@ -148,13 +147,13 @@ function notRemoved(error: unknown): AppError {
   );
 }
 
-/** A source that may read here is there still, even where its removal is denied. */
+/** A source that may read in the target has not been removed there, even if its removal is denied. */
 function isUnknownThere(identity: Identity, inTarget: ClusterClient, { signal }: Progress): Promise<boolean> {
   return ourChaperons(identity, inTarget, signal)
     .then(() => false, (error: unknown) => isUnauthorized(error) || isForbidden(error));
 }
 
-/** In another cluster there is nothing of this source, as if it had been removed before. */
+/** In another cluster nothing of this source would be found, as if it had been removed already. */
 async function requireTargetsCluster(
   { targetAdministrator, targetId, target }: Identity, signal: AbortSignal,
 ): Promise<void> {
@@ -167,13 +166,13 @@ async function requireTargetsCluster(
 }
 
 /**
- * Waits for the source's pods first, unless by force. The source's own identity may delete its source, reads none, and
- * may do that to no other.
+ * Waits for the source's pods first, unless it is forced. The source's own identity may delete its own (Cluster)Source,
+ * but may not read it.
  */
 async function removeSource(identity: Identity, inTarget: ClusterClient, progress: Progress): Promise<void> {
   const { targetAdministrator, target, name } = identity;
   const { tell, signal } = progress;
-  if (!identity.isForced) await untilNothingIsLeft(identity, inTarget, progress);
+  if (!identity.isForced) await untilNoneIsLeft(() => ourChaperons(identity, inTarget, signal), GONE, signal);
   const ref = sourceRef(identity);
   const what = `${ref.type.kind} ${target.kind === 'Target' ? `${target.namespace}/` : ''}${name}`;
   if (targetAdministrator === undefined) {
@@ -189,7 +188,7 @@ async function removeSource(identity: Identity, inTarget: ClusterClient, progres
   tell(`target: removed ${what} with its permissions`);
 }
 
-/** Applied as peering does: peering again removes it. The token may have been renewed while pods were drained. */
+/** Applied as peering does, so that peering again removes it. The token may have been renewed during the drain. */
 async function markAsLeaving({ client, secret }: Identity, signal: AbortSignal): Promise<void> {
   if (secret === undefined) return;
   const { namespace, name = '' } = secret.metadata;
@@ -209,7 +208,7 @@ async function removePodModeAccess(identity: Identity, progress: Progress): Prom
     'The target does not run Isthmus, and its source may not remove its own permissions there. Give ' +
       '--target-kubeconfig of an administrator there, or --force to leave them and record what remains.',
   );
-  await leavePodModeTarget(
+  await unpeerPodModeTarget(
     isForced ? targetAdministrator.withoutRateLimit(FORCED_CALL_MS) : targetAdministrator, peeringOf(identity),
     isForced ? undefined : GONE, progress,
   );
@@ -221,24 +220,7 @@ async function ourChaperons({ sourceId, target }: Identity, inTarget: ClusterCli
   return (await inTarget.listPage(POD_CHAPERONS, { namespace, labelSelector }, { limit: 10 }, signal)).items;
 }
 
-async function untilNothingIsLeft(
-  identity: Identity, inTarget: ClusterClient, { signal }: Progress,
-): Promise<void> {
-  let names: readonly string[] = [];
-  const look = async (): Promise<true | undefined> => {
-    const left = await ourChaperons(identity, inTarget, signal);
-    names = left.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
-    return names.length === 0 || undefined;
-  };
-  if (await pollUntil(look, GONE, signal)) return;
-  throw new AppError(
-    'Timeout',
-    `PodChaperons of this source have not gone from the target: ${names.join(', ')}. Look at their finalizers there, ` +
-      'or leave them with --force.',
-  );
-}
-
-/** For whoever has the target again: what to delete there. */
+/** Records what to delete in the target, for an administrator who can reach it again. */
 export async function recordRemains(identity: Identity, why: string, { signal, tell }: Progress): Promise<void> {
   const { client, target, name, sourceId, isPodMode } = identity;
   const ref = leftBehindRef(identity);
@@ -266,7 +248,7 @@ async function clientOf(secret: Secret, gateway: GatewayRoute | undefined): Prom
     && new ClusterClient(new Transport({ ...connection, ...(gateway && { gateway }) }, userAgent('unpeer')));
 }
 
-/** The account has the name of its source, whoever gave it. */
+/** The account's name, which is always that of its source. */
 function accountIn(secret: Secret | undefined): string | undefined {
   return secret?.metadata.annotations?.[TOKEN_ACCOUNT_ANNOTATION]?.split('/')[1];
 }

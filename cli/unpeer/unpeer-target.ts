@@ -17,14 +17,14 @@ import { noSuchTarget, targetObjectRef } from '../clusters/known-target.ts';
 import { isOfIsthmus, isOfTarget, isVirtualNode, removeOwn, type ObjectRef } from '../clusters/own-objects.ts';
 import { drainTarget } from '../pods/drain-target.ts';
 import {
-  findIdentity, GONE, isSourceThere, recordRemains, removeIdentity, type Identity, type Leave,
+  findIdentity, GONE, isSourceThere, recordRemains, removeIdentity, type Identity, type UnpeerOptions,
 } from './target-side.ts';
 import {
   findRemnants, isAnyThere, isLeftBehind, leftBehindRef, refName, type TargetRemnants,
 } from './target-remnants.ts';
 
 const DRAIN_MS = 300_000;
-/** Without somebody who removes the virtual node, we do. */
+/** How long Isthmus may take to remove the virtual node before this command removes it. */
 const NODE_GONE = { forMs: 2_000, everyMs: 100 };
 
 /**
@@ -49,28 +49,28 @@ export async function routeToTarget(
 }
 
 /**
- * Leaves a target.
- * @throws AppError `BadInput` for a target that peering has not made and for pods that would be lost, `Timeout` for
- *   what does not go, `NotFound` where there is no such target, and when the target's side cannot be removed by anybody
- *   at hand.
+ * Unpeers a target.
+ * @throws AppError `BadInput` for a target that peering did not create and for pods that would be lost, `Timeout` for
+ *   objects that do not disappear, `NotFound` when there is no such target, and when none of the identities at hand can
+ *   remove what is in the target.
  */
-export async function leaveTarget(leave: Leave, progress: Progress): Promise<void> {
-  const { client, target, isForced } = leave;
+export async function unpeerTarget(options: UnpeerOptions, progress: Progress): Promise<void> {
+  const { client, target, isForced } = options;
   const { signal, tell } = progress;
-  const remnants = await findRemnants(leave, signal);
+  const remnants = await findRemnants(options, signal);
   const { object } = remnants;
-  const identity = await findIdentity(leave, remnants, signal);
+  const identity = await findIdentity(options, remnants, signal);
   if (object === undefined && !(await isAnythingLeft(identity, remnants, signal))) {
     throw await noSuchTarget(client, target, signal);
   }
-  if (object !== undefined && !isForced) await drain(leave, progress);
+  if (object !== undefined && !isForced) await drain(options, progress);
   const remains = await removeIdentity(identity, progress);
   if (remains !== undefined) await recordRemains(identity, remains, progress);
-  if (object !== undefined) await removeTarget(leave, object.metadata.uid, progress);
-  await removeNode(leave, progress);
-  await removeAccess(leave, remnants, progress);
-  if (remains === undefined && (await removeOwn(client, leftBehindRef(leave), isOfIsthmus, signal)) === 'removed') {
-    tell(`removed ${refName(leftBehindRef(leave))}: nothing is left behind any more`);
+  if (object !== undefined) await removeTarget(options, object.metadata.uid, progress);
+  await removeNode(options, progress);
+  await removeAccess(options, remnants, progress);
+  if (remains === undefined && (await removeOwn(client, leftBehindRef(options), isOfIsthmus, signal)) === 'removed') {
+    tell(`removed ${refName(leftBehindRef(options))}: nothing is left behind any more`);
   }
   tell(`left target ${targetText(target)}`);
 }
@@ -81,14 +81,14 @@ async function isAnythingLeft(identity: Identity, { access }: TargetRemnants, si
   return (await isSourceThere(identity, identity.targetAdministrator, signal)) || isLeftBehind(identity, signal);
 }
 
-async function drain({ client, target, evictUnmanaged }: Leave, progress: Progress): Promise<void> {
+async function drain({ client, target, evictUnmanaged }: UnpeerOptions, progress: Progress): Promise<void> {
   const node = await client.get(NODES, { name: virtualNodeName(target) }, progress.signal).catch(unless(isNotFound));
   if (node !== undefined) await drainTarget(client, target, { evictUnmanaged, forMs: DRAIN_MS }, progress);
 }
 
 /** Its finalizers are waited for, unless the user does not want to wait. */
 async function removeTarget(
-  { client, target, isForced }: Leave, uid: string | undefined, { signal, tell }: Progress,
+  { client, target, isForced }: UnpeerOptions, uid: string | undefined, { signal, tell }: Progress,
 ): Promise<void> {
   const ref = targetObjectRef(target);
   await removeOwn(client, ref, isOfTarget(target), signal);
@@ -100,7 +100,7 @@ async function removeTarget(
 }
 
 /** It goes with its target where Isthmus runs; an earlier command may have been interrupted before it. */
-async function removeNode({ client, target }: Leave, { signal, tell }: Progress): Promise<void> {
+async function removeNode({ client, target }: UnpeerOptions, { signal, tell }: Progress): Promise<void> {
   const node = { type: NODES, at: { name: virtualNodeName(target) } };
   const isGone = await untilGone(client, node, NODE_GONE, signal).then(() => true, () => signal.throwIfAborted());
   if (isGone === true) return;
@@ -120,7 +120,7 @@ async function untilGone(
 
 /** The Secret last: while it is there, this can be begun again. */
 async function removeAccess(
-  { client, target }: Leave, { access }: TargetRemnants, { signal, tell }: Progress,
+  { client, target }: UnpeerOptions, { access }: TargetRemnants, { signal, tell }: Progress,
 ): Promise<void> {
   for (const ref of access) {
     const removal = await removeOwn(client, ref, isOfTarget(target), signal);

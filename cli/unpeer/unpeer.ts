@@ -1,11 +1,11 @@
-// `isthmus unpeer`: leaves a target, from the source.
+// `isthmus unpeer`: ends the peering with a target, from the source.
 import { Command } from 'commander';
 import { openCluster, userAgent } from '../../kubernetes/client/open-cluster.ts';
 import {
   parseTarget, withCluster, withClusterFlags, withInstallNamespace, type ClusterFlags,
 } from '../clusters/cluster-flags.ts';
 import { gatewayOption } from '../clusters/run-flags.ts';
-import { leaveTarget, routeToTarget } from './unpeer-target.ts';
+import { unpeerTarget, routeToTarget } from './unpeer-target.ts';
 
 interface UnpeerFlags extends ClusterFlags {
   readonly installNamespace: string;
@@ -46,7 +46,7 @@ async function unpeer(argument: string, flags: UnpeerFlags): Promise<void> {
       { kubeconfigPath: targetKubeconfig, context: targetContext, gateway: route, userAgent: userAgent('unpeer') },
     );
     try {
-      await leaveTarget(
+      await unpeerTarget(
         {
           client, target, installNamespace, targetAdministrator: administrator?.client, route, isForced, evictUnmanaged,
         },

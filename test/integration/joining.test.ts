@@ -23,8 +23,8 @@ import { installInto } from '../../cli/install/install.ts';
 import { inviteSource, type InvitationOffer } from '../../cli/join/invite.ts';
 import { joinTarget } from '../../cli/join/join.ts';
 import { peerClusters } from '../../cli/join/peer-clusters.ts';
-import type { Leave } from '../../cli/unpeer/target-side.ts';
-import { leaveTarget, routeToTarget } from '../../cli/unpeer/unpeer-target.ts';
+import type { UnpeerOptions } from '../../cli/unpeer/target-side.ts';
+import { unpeerTarget, routeToTarget } from '../../cli/unpeer/unpeer-target.ts';
 import { startConnectEndpoint, type ConnectEndpoint } from '../../gateway/local-end/connect-endpoint.ts';
 import { ApiError } from '../../kubernetes/flow/api-error.ts';
 import { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
@@ -559,7 +559,7 @@ describe('joining that was broken off', () => {
       await (await clientOf(Buffer.from(data?.['config'] ?? '', 'base64').toString())).list(POD_CHAPERONS), [],
     );
     await untilGone(SECRETS, { namespace: installNamespace, name: 'isthmus-joining-resumed' });
-    await leaveTarget(
+    await unpeerTarget(
       {
         client: source.client, target: { kind: 'ClusterTarget', name: 'resumed' }, installNamespace, isForced: false,
         evictUnmanaged: false,
@@ -616,7 +616,7 @@ describe('joining that was broken off', () => {
 });
 
 describe('leaving a target', () => {
-  const leave = (more: Partial<Leave> = {}): Leave => ({
+  const leave = (more: Partial<UnpeerOptions> = {}): UnpeerOptions => ({
     client: source.client, target: { kind: 'ClusterTarget', name: 'left' }, installNamespace, isForced: false,
     evictUnmanaged: false, ...more,
   });
@@ -652,13 +652,13 @@ describe('leaving a target', () => {
     before = await all();
     await peer();
     assert.notDeepEqual(await all(), before);
-    await leaveTarget(leave(), quiet);
+    await unpeerTarget(leave(), quiet);
     await becomesAsBefore();
   });
 
   it('that was left before is an error, and changes nothing', async () => {
     await assert.rejects(
-      leaveTarget(leave(), quiet),
+      unpeerTarget(leave(), quiet),
       (error: unknown) =>
         error instanceof AppError && error.code === 'NotFound'
           && /There is no ClusterTarget left here\. Targets here: .*eu-west/.test(error.message),
@@ -669,17 +669,17 @@ describe('leaving a target', () => {
   it('that was broken off before the Secret was removed goes on', async () => {
     await peer();
     await source.client.delete(CLUSTER_TARGETS, { name: 'left' });
-    await leaveTarget(leave(), quiet);
+    await unpeerTarget(leave(), quiet);
     await becomesAsBefore();
   });
 
   it('that was broken off once the target had removed its source goes on', async () => {
     await peer();
-    await assert.rejects(leaveTarget(leave(), { ...quiet, tell: (line) => {
+    await assert.rejects(unpeerTarget(leave(), { ...quiet, tell: (line) => {
       if (/removed ClusterSource/.test(line)) throw new AppError('Timeout', 'broken off');
     } }), /broken off/);
     await untilGone(CLUSTER_SOURCES, { name: `left-${sourceId.slice(0, 8)}` });
-    await leaveTarget(leave(), quiet);
+    await unpeerTarget(leave(), quiet);
     await becomesAsBefore();
   });
 
@@ -700,7 +700,7 @@ describe('leaving a target', () => {
       POD_CHAPERONS, { ...stuck, spec: { containers: [{ name: 'c', image: 'i' }] } } as KubernetesObject,
     );
     const soon = new AbortController();
-    const left = leaveTarget(leave(), { ...quiet, signal: AbortSignal.any([signal, soon.signal]) });
+    const left = unpeerTarget(leave(), { ...quiet, signal: AbortSignal.any([signal, soon.signal]) });
     assert.equal(await Promise.race([left, delay(1_000, 'waits')]), 'waits');
     soon.abort(new Error('long enough'));
     await assert.rejects(left, /long enough/);
@@ -721,7 +721,7 @@ describe('leaving a target', () => {
         SECRETS, { namespace: installNamespace, name: 'left-kubeconfig' }, { patchType: 'merge', patch },
       );
       const started = performance.now();
-      await leaveTarget(leave({ isForced: true }), quiet);
+      await unpeerTarget(leave({ isForced: true }), quiet);
       assert.ok(performance.now() - started < 10_000, `${performance.now() - started} ms`);
     } finally {
       silent.close();
@@ -739,7 +739,7 @@ describe('leaving a target', () => {
   });
 
   it('is finished by an administrator of the target', async () => {
-    await leaveTarget(leave({ targetAdministrator: target.client }), quiet);
+    await unpeerTarget(leave({ targetAdministrator: target.client }), quiet);
     await untilGone(CLUSTER_SOURCES, { name: `left-${sourceId.slice(0, 8)}` });
     await assert.rejects(
       source.client.get(CONFIG_MAPS, { namespace: installNamespace, name: 'isthmus-left-behind-left' }), /not found/,
@@ -758,8 +758,8 @@ describe('leaving a target', () => {
     );
     const made = (await all()).filter((one) => !untouched.includes(one));
     assert.ok(made.some((one) => one.includes('isthmus-pod-mode-left')), made.join());
-    await assert.rejects(leaveTarget(leave(), quiet), /Give --target-kubeconfig of an administrator/);
-    await leaveTarget(leave({ targetAdministrator: target.client }), quiet);
+    await assert.rejects(unpeerTarget(leave(), quiet), /Give --target-kubeconfig of an administrator/);
+    await unpeerTarget(leave({ targetAdministrator: target.client }), quiet);
     const now = await all();
     assert.deepEqual(made.filter((one) => now.includes(one)), []);
   });
@@ -849,7 +849,7 @@ describe('a target that only the gateway reaches', () => {
     const [made] =
       (await target.client.list(CLUSTER_SOURCES)).filter(({ metadata }) => metadata.name?.startsWith('behind'));
     const route = await routeToTarget(source.client, targetRef, [endpointUrl()], signal);
-    await leaveTarget(
+    await unpeerTarget(
       { client: source.client, target: targetRef, installNamespace, route, isForced: false, evictUnmanaged: false },
       quiet,
     );

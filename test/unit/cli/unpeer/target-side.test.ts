@@ -5,7 +5,7 @@ import type { Secret } from '../../../../api/objects/core.ts';
 import { LEAVING_ANNOTATION } from '../../../../api/objects/keys.ts';
 import { CLUSTER_TARGETS, CONFIG_MAPS, NAMESPACES, SECRETS } from '../../../../api/resource-types.ts';
 import { typeOf } from '../../../../cli/clusters/apply-objects.ts';
-import { leaveTarget } from '../../../../cli/unpeer/unpeer-target.ts';
+import { unpeerTarget } from '../../../../cli/unpeer/unpeer-target.ts';
 import { sourceSideManifests } from '../../../../peering/access/target-access.ts';
 import { AnsweringApiServer, type Answer } from '../../../support/answering-api-server.ts';
 import { MemoryCluster } from '../../../support/memory-cluster.ts';
@@ -39,7 +39,7 @@ async function world(t: TestContext) {
     },
     leave: (isForced = false) => {
       killed.length = 0;
-      return leaveTarget({
+      return unpeerTarget({
         client: source.client, target: { kind: 'ClusterTarget', name: 'eu' }, installNamespace: 'isthmus-system',
         isForced, evictUnmanaged: false,
       }, { tell: (line) => told.push(line), signal: new AbortController().signal });

@@ -8,8 +8,8 @@ import {
   ROLES, SECRETS, SERVICE_ACCOUNTS, SOURCES, TARGETS,
 } from '../../../../api/resource-types.ts';
 import { typeOf } from '../../../../cli/clusters/apply-objects.ts';
-import { leaveTarget, routeToTarget } from '../../../../cli/unpeer/unpeer-target.ts';
-import type { Leave } from '../../../../cli/unpeer/target-side.ts';
+import { unpeerTarget, routeToTarget } from '../../../../cli/unpeer/unpeer-target.ts';
+import type { UnpeerOptions } from '../../../../cli/unpeer/target-side.ts';
 import { UnreachableError } from '../../../../kubernetes/flow/api-error.ts';
 import { PART_OF } from '../../../../model/access/rbac-objects.ts';
 import { targetRefOf } from '../../../../model/naming/target-ref.ts';
@@ -27,7 +27,7 @@ const peering: Peering = { name: 'eu', sourceId: SOURCE_ID, installNamespace: 'i
 const RECORD = 'isthmus-left-behind-eu';
 
 /** A source that is peered with a target, in which it has its identity. */
-function world(t: TestContext, of: Partial<Peering> = {}, more: Partial<Leave> = {}) {
+function world(t: TestContext, of: Partial<Peering> = {}, more: Partial<UnpeerOptions> = {}) {
   const peered = { ...peering, ...of };
   const source = new MemoryCluster([NAMESPACES, { metadata: { name: 'kube-system', uid: SOURCE_ID } }]);
   for (const object of sourceSideManifests(peered, 'no kubeconfig')) source.put(typeOf(object), object);
@@ -42,7 +42,7 @@ function world(t: TestContext, of: Partial<Peering> = {}, more: Partial<Leave> =
   const time = virtualWaits(t);
   return {
     source, target, told, time,
-    leave: (flags: Partial<Leave> = {}) => leaveTarget({
+    leave: (flags: Partial<UnpeerOptions> = {}) => unpeerTarget({
       client: source.client, target: targetRefOf(peered), installNamespace: 'isthmus-system', isForced: false,
       evictUnmanaged: false, targetAdministrator: target.client, ...more, ...flags,
     }, { tell: (line) => told.push(line), signal: new AbortController().signal }),
@@ -139,7 +139,7 @@ describe('a target that is left', () => {
     target.put(POD_CHAPERONS, aChaperon(labelled({ [PARENT_CLUSTER_LABEL]: 'another' }), (object) => ({
       ...object, metadata: { ...object.metadata, name: 'of-another' },
     })));
-    await assert.rejects(leave(), { code: 'Timeout', message: /gone from the target: team-a\/web-abc\. Look at/ });
+    await assert.rejects(leave(), { code: 'Timeout', message: /still in the target: team-a\/web-abc\. Check/ });
     assert.deepEqual(source.names(CLUSTER_TARGETS), ['eu']);
     time.during = () => target.drop(POD_CHAPERONS, { namespace: 'team-a', name: 'web-abc' });
     await leave();
@@ -259,7 +259,7 @@ describe('a target without Isthmus that is left', () => {
 describe('the way to a target that is left', () => {
   const through = (spec: object) =>
     new MemoryCluster([CLUSTER_TARGETS, { metadata: { name: 'eu' }, spec } as never]).client;
-  const route = (client: Leave['client'], gateways?: readonly URL[]) =>
+  const route = (client: UnpeerOptions['client'], gateways?: readonly URL[]) =>
     routeToTarget(client, { kind: 'ClusterTarget', name: 'eu' }, gateways, new AbortController().signal);
   const gateways = [new URL('http://10.0.0.1:8181'), new URL('http://[fd00::1]:8181')];
 
