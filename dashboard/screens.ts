@@ -30,8 +30,8 @@ import type { AnyScreen } from './wire/screens.ts';
 const LOG_LINES = 500;
 const LOG_BYTES = 256 * 1024;
 const LOG_MS = 15_000;
-const [WORLD, ALL] = ['world', 'all'];
-/** What is costly of a pod's journey, the world, is kept for itself. In ms. */
+const ALL = 'all';
+/** Time in ms for which a pod's journey stays; its costly part, the scheduler's inputs, has a time of its own. */
 const JOURNEY_KEPT_MS = 0;
 /** Whose rules are reviewed for what is in the cluster as a whole: those of the cluster hold in every namespace. */
 const ANY_NAMESPACE = 'default';
@@ -59,7 +59,7 @@ export class Screens implements ScreenSource {
   readonly #sources: Shared<SourceObservation>;
   readonly #policies: Shared<PolicyObservation>;
   readonly #discoveries: Shared<DiscoveryObservation>;
-  readonly #worlds: Shared<SchedulerInputs>;
+  readonly #inputs: Shared<SchedulerInputs>;
   readonly #journeys: Shared<PodJourney>;
   /** Each resolves when its action has ended. */
   readonly #acting = new Set<Promise<void>>();
@@ -72,10 +72,10 @@ export class Screens implements ScreenSource {
     this.#sources = new Shared((name) => new SourceObservation(client, only(name), rightsIn(name)));
     this.#policies = new Shared((name) => new PolicyObservation(client, only(name), rightsIn(name)));
     this.#discoveries = new Shared(() => new DiscoveryObservation(client, rightsIn('')));
-    this.#worlds = new Shared(() => new SchedulerInputs(flags, this.#permissions.use(ANY_NAMESPACE)));
+    this.#inputs = new Shared(() => new SchedulerInputs(flags, this.#permissions.use(ANY_NAMESPACE)));
     this.#journeys = new Shared((key) => {
       const at = JSON.parse(key) as LookedAt;
-      const used = { permissions: this.#permissions.use(at.namespace), world: this.#worlds.use(WORLD), simulate };
+      const used = { permissions: this.#permissions.use(at.namespace), inputs: this.#inputs.use(ALL), simulate };
       return new PodJourney(client, at, used);
     }, JOURNEY_KEPT_MS);
   }
@@ -123,7 +123,7 @@ export class Screens implements ScreenSource {
   async close(): Promise<void> {
     await Promise.all(this.#acting);
     await this.#journeys.close();
-    const observed = [this.#sources, this.#policies, this.#discoveries, this.#worlds];
+    const observed = [this.#sources, this.#policies, this.#discoveries, this.#inputs];
     await Promise.all(observed.map((shared) => shared.close()));
     await this.#permissions.close();
   }
@@ -139,7 +139,7 @@ export class Screens implements ScreenSource {
 
   #openPending(source: SharedUse<SourceObservation>, filters: Filters): OpenScreen {
     const ended = new AbortController();
-    const pending = new PendingReasons(this.#client, source.value, this.#worlds.use(WORLD), filters);
+    const pending = new PendingReasons(this.#client, source.value, this.#inputs.use(ALL), filters);
     const running = pending.run(ended.signal);
     return {
       current: () => pending.screen,

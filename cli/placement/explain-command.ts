@@ -55,9 +55,9 @@ async function explain(argument: string, flags: ExplainFlags, signal: AbortSigna
   const manifest = flags.withPolicy === undefined ? undefined : await readPolicy(flags.withPolicy);
   await withLiveState(flags, async (live) => {
     const pod = await readPod(live.cluster, { namespace: namespaceIn(live.cluster, flags.namespace), name }, signal);
-    const supposed = manifest === undefined ? undefined : supposedFor(pod, live.world.policies, manifest);
-    const world = supposed === undefined ? live : { ...live, world: { ...live.world, policies: supposed.book } };
-    const explanation = await explainWithDryRun(pod, world, signal);
+    const supposed = manifest === undefined ? undefined : supposedFor(pod, live.context.policies, manifest);
+    const state = supposed === undefined ? live : { ...live, context: { ...live.context, policies: supposed.book } };
+    const explanation = await explainWithDryRun(pod, state, signal);
     const whole = { ...stateOf(pod), ...supposedFields(supposed), ...explanation, inFlight: live.inFlight };
     console.log(
       structured(whole, flags.output) ?? [

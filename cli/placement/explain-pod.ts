@@ -58,10 +58,10 @@ function toPodToExplain(pod: Pod): PodToExplain & { readonly proxy: ProxyPod } {
 }
 
 function toQuestion(
-  { proxy, sourcePod }: ReturnType<typeof toPodToExplain>, { world, targets, sourceId }: LiveState,
+  { proxy, sourcePod }: ReturnType<typeof toPodToExplain>, { context, targets, sourceId }: LiveState,
   rejectedBy: ReadonlyMap<string, Rejection>,
 ): PodToSchedule {
   const { namespace, name, uid, labels } = proxy;
   const chaperon = toPodChaperon(sourcePod, { clusterId: sourceId, namespace, name, uid, labels });
-  return toPodToSchedule({ proxy, sourcePod, chaperon, now: Date.now() }, world, targets, { rejectedBy });
+  return toPodToSchedule({ proxy, sourcePod, chaperon, now: Date.now() }, context, targets, { rejectedBy });
 }

@@ -80,7 +80,7 @@ async function requirementsOf(
   const targets = state.views.snapshots();
   const chaperon = toPodChaperon(restored.pod, { clusterId: sourceId, namespace, name, uid, labels: proxy.labels });
   const question = toPodToSchedule(
-    { proxy, sourcePod: restored.pod, chaperon, now: Date.now() }, state.world, targets, { rejectedBy: new Map() },
+    { proxy, sourcePod: restored.pod, chaperon, now: Date.now() }, state.context, targets, { rejectedBy: new Map() },
   );
   const snapshot = targets.find((one) => one.key === target);
   return snapshot === undefined ? undefined : requirementsIn(question, snapshot);

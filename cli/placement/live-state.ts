@@ -13,7 +13,7 @@ import { AppError } from '../../process/errors.ts';
 import { createLogger } from '../../process/logger.ts';
 import { ClusterCache } from '../../scheduler/cycle/cluster-cache.ts';
 import { PlacementInputs } from '../../scheduler/cache/placement-inputs.ts';
-import type { PlacementWorld } from '../../scheduler/decision/placement-constraints.ts';
+import type { PlacementContext } from '../../scheduler/decision/placement-constraints.ts';
 import {
   readSettingsConfigMap, type SchedulerSettings, type SettingsConfigMap,
 } from '../../scheduler/decision/scheduler-settings.ts';
@@ -38,12 +38,12 @@ export interface LiveState {
   readonly sessions: TargetClusters;
   /** Virtual nodes, policies and labels of namespaces, for listeners. */
   readonly inputs: Pick<PlacementInputs, 'listen'>;
-  readonly world: PlacementWorld;
+  readonly context: PlacementContext;
   /** Pods in flight that the targets' own capacity does not show; already subtracted from `targets`. */
   readonly inFlight: readonly PodsInFlight[];
   /** The targets without the capacity reserved for one pod in flight, by its UID. */
   readonly targetsWithout: (uid: string) => readonly TargetSnapshot[];
-  /** The same world as it is now, for what looks at it more than once: everything goes on being observed. */
+  /** The current state, for a caller that reads it more than once: everything continues to be observed. */
   readonly again: () => Promise<LiveState>;
 }
 
@@ -57,7 +57,7 @@ const CONNECTING = 'Connecting';
 
 /** Connects to the source, takes the snapshot, runs `use`, and disconnects. */
 export async function withLiveState<T>(
-  flags: LiveStateFlags, use: (world: LiveState) => Promise<T>, signal: AbortSignal,
+  flags: LiveStateFlags, use: (state: LiveState) => Promise<T>, signal: AbortSignal,
 ): Promise<T> {
   const cluster =
     await openCluster({ kubeconfigPath: flags.kubeconfig, context: flags.context, userAgent: userAgent('cli') });
@@ -113,7 +113,7 @@ class Looks {
     const inFlight = await this.#reservations.renew(this.#signal);
     return {
       cluster, sourceId, sessions: targets, inputs, targets: withUnreachable(state.views.snapshots()),
-      world: { ...state.world, ...settings }, inFlight, targetsWithout: (uid) => targetsWithout(observed, uid),
+      context: { ...state.context, ...settings }, inFlight, targetsWithout: (uid) => targetsWithout(observed, uid),
       again: () => this.look(),
     };
   }

@@ -10,8 +10,8 @@ import { requirementsIn } from '../../scheduler/decision/filters.ts';
 import type { PodClass } from '../../scheduler/snapshot/placed-pods.ts';
 import { PlacedPods } from '../../scheduler/snapshot/placed-pods.ts';
 import type { PolicyBook } from '../../scheduler/snapshot/placement-rules.ts';
-import { toPodToSchedule, type PlacementWorld } from '../../scheduler/decision/placement-constraints.ts';
-import { restoreTarget, type RecordedTarget } from '../../scheduler/explain/recorded-world.ts';
+import { toPodToSchedule, type PlacementContext } from '../../scheduler/decision/placement-constraints.ts';
+import { restoreTarget, type RecordedTarget } from '../../scheduler/explain/recorded-inputs.ts';
 import { schedulePod } from '../../scheduler/decision/schedule-pod.ts';
 import type { Rejection } from '../../scheduler/snapshot/rejection.ts';
 import type { PodToSchedule, TargetSnapshot } from '../../scheduler/snapshot/snapshot.ts';
@@ -21,14 +21,14 @@ import type { PodToExplain } from '../placement/dry-run.ts';
 import type { PodsInFlight } from '../placement/in-flight-pods.ts';
 
 /** Inputs of a plan, as written by `isthmus plan --record`. */
-export interface RecordedWorld {
+export interface RecordedState {
   readonly targets: readonly RecordedTarget[];
   readonly policies: PolicyBook;
   readonly placed: readonly PodClass[];
   /** Pods in flight that the targets' own capacity does not show: already subtracted. */
   readonly inFlight?: readonly PodsInFlight[];
-  readonly weights?: PlacementWorld['weights'];
-  readonly location?: PlacementWorld['location'];
+  readonly weights?: PlacementContext['weights'];
+  readonly location?: PlacementContext['location'];
   /** Namespaces that elect all of their pods. */
   readonly elections?: ReadonlyMap<string, Election>;
 }
@@ -49,16 +49,16 @@ export type RejectedNamespaces = ReadonlyMap<string, ReadonlyMap<string, Rejecti
 
 /** Plans all pods in order; each reserves its capacity. */
 export function simulate(
-  pods: readonly Pod[], world: RecordedWorld, rejected: RejectedNamespaces = new Map(),
+  pods: readonly Pod[], state: RecordedState, rejected: RejectedNamespaces = new Map(),
 ): readonly PlannedPod[] {
-  return [...simulateEach(pods, world, rejected)];
+  return [...simulateEach(pods, state, rejected)];
 }
 
 /** The same, one after the other as they are asked for: each may take milliseconds. */
 export function* simulateEach(
-  pods: readonly Pod[], world: RecordedWorld, rejected: RejectedNamespaces = new Map(),
+  pods: readonly Pod[], state: RecordedState, rejected: RejectedNamespaces = new Map(),
 ): Generator<PlannedPod, void> {
-  const simulation = new Simulation(world, rejected);
+  const simulation = new Simulation(state, rejected);
   for (const [index, pod] of pods.entries()) yield simulation.place(pod, `planned-${index}`);
 }
 
@@ -67,7 +67,7 @@ export type AdmittedPod = ({ readonly kind: 'admitted'; readonly proxy: ProxyPod
   | { readonly kind: 'local'; readonly message: string } | { readonly kind: 'denied'; readonly message: string };
 
 /** Admits a pod as the source's API server and webhook would. */
-export function admitPlanned(pod: Pod, uid: string, { policies, elections }: RecordedWorld): AdmittedPod {
+export function admitPlanned(pod: Pod, uid: string, { policies, elections }: RecordedState): AdmittedPod {
   const { namespace = '' } = pod.metadata;
   const election = elections?.get(namespace);
   const problem = namespaceProblem(namespace, policies, election);
@@ -107,18 +107,18 @@ function isOptedInOtherwise(labels: StringMap): boolean {
 }
 
 class Simulation {
-  readonly #recorded: RecordedWorld;
-  readonly #world: PlacementWorld;
+  readonly #recorded: RecordedState;
+  readonly #context: PlacementContext;
   readonly #rejected: RejectedNamespaces;
   readonly #targets: readonly TargetSnapshot[];
   readonly #placed = new PlacedPods();
 
-  constructor(recorded: RecordedWorld, rejected: RejectedNamespaces) {
+  constructor(recorded: RecordedState, rejected: RejectedNamespaces) {
     const { targets, policies, placed, weights, location } = recorded;
     this.#recorded = recorded;
     this.#rejected = rejected;
     this.#targets = targets.map(restoreTarget);
-    this.#world = { policies, placed: this.#placed, ...(weights && { weights }), ...(location && { location }) };
+    this.#context = { policies, placed: this.#placed, ...(weights && { weights }), ...(location && { location }) };
     for (const [index, { byNode, ...known }] of placed.entries()) {
       for (const [nodeName, count] of byNode) {
         for (let i = 0; i < count; i += 1) this.#placed.place({ ...known, uid: `${index}/${nodeName}/${i}` }, nodeName);
@@ -156,6 +156,6 @@ class Simulation {
     const { namespace, name, uid, labels } = proxy;
     const chaperon = toPodChaperon(sourcePod, { clusterId: 'plan', namespace, name, uid, labels });
     const rejectedBy = this.#rejected.get(namespace) ?? new Map<string, Rejection>();
-    return toPodToSchedule({ proxy, sourcePod, chaperon, now }, this.#world, this.#targets, { rejectedBy });
+    return toPodToSchedule({ proxy, sourcePod, chaperon, now }, this.#context, this.#targets, { rejectedBy });
   }
 }

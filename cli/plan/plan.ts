@@ -6,7 +6,7 @@ import { Command, Option } from 'commander';
 import type { Pod } from '../../api/objects/core.ts';
 import { AppError } from '../../process/errors.ts';
 import { exitWith, untilStopped } from '../../process/lifecycle.ts';
-import { parseRecordText, toRecordText } from '../../scheduler/explain/recorded-world.ts';
+import { parseRecordText, toRecordText } from '../../scheduler/explain/recorded-inputs.ts';
 import type { Rejection } from '../../scheduler/snapshot/rejection.ts';
 import { structured } from '../output/structured.ts';
 import { rejectionOf } from '../placement/dry-run.ts';
@@ -17,7 +17,7 @@ import { planText } from './plan-text.ts';
 import { namespaceIn, withClusterFlags, withInstallNamespace, withNamespace } from '../clusters/cluster-flags.ts';
 import { collect } from '../clusters/run-flags.ts';
 import { plannedPods } from './planned-pods.ts';
-import { admitPlanned, simulate, type PlannedPod, type RecordedWorld } from './plan-simulation.ts';
+import { admitPlanned, simulate, type PlannedPod, type RecordedState } from './plan-simulation.ts';
 import { recordLive } from './record-live.ts';
 import { parseAdd, suppose, type AddedNodes } from './what-if.ts';
 
@@ -61,30 +61,30 @@ async function plan(flags: PlanFlags, signal: AbortSignal): Promise<void> {
     throw new AppError('BadInput', 'plan needs -f FILE, or --record FILE to save the current state.');
   }
   const files = await readManifests(flags.filename);
-  if (flags.snapshot !== undefined) return planOn(await readWorld(flags.snapshot), files, flags);
+  if (flags.snapshot !== undefined) return planOn(await readState(flags.snapshot), files, flags);
   await withLiveState(
     flags,
     async (live) => {
       const inContext = { ...flags, namespace: namespaceIn(live.cluster, flags.namespace) };
-      const ask: Simulate = (pods, world) => simulateAsking(pods, world, live, signal);
+      const ask: Simulate = (pods, state) => simulateAsking(pods, state, live, signal);
       await planOn(await recordLive(live, signal), files, inContext, ask);
     },
     signal,
   );
 }
 
-type Simulate = (pods: readonly Pod[], world: RecordedWorld) => Promise<readonly PlannedPod[]>;
+type Simulate = (pods: readonly Pod[], state: RecordedState) => Promise<readonly PlannedPod[]>;
 
 async function planOn(
-  world: RecordedWorld, files: Awaited<ReturnType<typeof readManifests>>, flags: PlanFlags,
+  state: RecordedState, files: Awaited<ReturnType<typeof readManifests>>, flags: PlanFlags,
   run: Simulate = async (pods, supposed) => simulate(pods, supposed),
 ): Promise<void> {
-  if (flags.record !== undefined) await writeFile(flags.record, `${toRecordText(world)}\n`);
+  if (flags.record !== undefined) await writeFile(flags.record, `${toRecordText(state)}\n`);
   if (files.length === 0) return;
   const { pods, skipped } =
-    plannedPods(files, flags.namespace ?? 'default', (namespace) => world.elections?.has(namespace) === true);
-  const planned = await run(pods, { ...world, targets: suppose(world.targets, flags.without, flags.add) });
-  const whole = { pods: planned, skipped, inFlight: world.inFlight ?? [] };
+    plannedPods(files, flags.namespace ?? 'default', (namespace) => state.elections?.has(namespace) === true);
+  const planned = await run(pods, { ...state, targets: suppose(state.targets, flags.without, flags.add) });
+  const whole = { pods: planned, skipped, inFlight: state.inFlight ?? [] };
   console.log(
     structured(whole, flags.output)
       ?? [planText(planned, skipped, flags.output === 'wide'), ...inFlightLines(whole.inFlight)].join('\n'),
@@ -94,12 +94,12 @@ async function planOn(
 
 /** Simulates until each target that gets pods of a namespace was asked whether it takes one of them. */
 async function simulateAsking(
-  pods: readonly Pod[], world: RecordedWorld, live: LiveState, signal: AbortSignal,
+  pods: readonly Pod[], state: RecordedState, live: LiveState, signal: AbortSignal,
 ): Promise<readonly PlannedPod[]> {
   const rejected = new Map<string, Map<string, Rejection>>();
   const asked = new Set<string>();
   for (;;) {
-    const planned = simulate(pods, world, rejected);
+    const planned = simulate(pods, state, rejected);
     const questions = new Map(planned.flatMap((outcome, index) => {
       if (outcome.kind !== 'placed') return [];
       const namespace = pods[index]?.metadata.namespace ?? '';
@@ -109,7 +109,7 @@ async function simulateAsking(
     if (questions.size === 0) return planned;
     await Promise.all([...questions].map(async ([key, { namespace, target, pod }]) => {
       asked.add(key);
-      const admitted = pod === undefined ? undefined : admitPlanned(pod, randomUUID(), world);
+      const admitted = pod === undefined ? undefined : admitPlanned(pod, randomUUID(), state);
       const rejection = admitted?.kind === 'admitted' ? await rejectionOf(live, target, admitted, signal) : undefined;
       if (rejection === undefined) return;
       rejected.set(namespace, (rejected.get(namespace) ?? new Map<string, Rejection>()).set(target, rejection));
@@ -117,11 +117,11 @@ async function simulateAsking(
   }
 }
 
-async function readWorld(path: string): Promise<RecordedWorld> {
+async function readState(path: string): Promise<RecordedState> {
   try {
-    const world = parseRecordText(await readNamed(path));
-    if (typeof world === 'object' && world !== null && 'targets' in world && 'policies' in world) {
-      return world as RecordedWorld;
+    const state = parseRecordText(await readNamed(path));
+    if (typeof state === 'object' && state !== null && 'targets' in state && 'policies' in state) {
+      return state as RecordedState;
     }
   } catch (error) {
     if (error instanceof AppError) throw error;

@@ -2,7 +2,7 @@
 import type { ResourceList, StringMap } from '../../api/objects/core.ts';
 import { parseResourceList } from '../../model/resources/resources.ts';
 import { AppError } from '../../process/errors.ts';
-import type { RecordedTarget } from '../../scheduler/explain/recorded-world.ts';
+import type { RecordedTarget } from '../../scheduler/explain/recorded-inputs.ts';
 
 /** Additional nodes. */
 export interface AddedNodes {

@@ -39,7 +39,7 @@ export function failbackCommand(): Command {
 async function failBack(argument: string, flags: FailbackFlags, signal: AbortSignal): Promise<void> {
   const ref = parseTarget(argument);
   const target = { key: targetKey(ref), nodeName: virtualNodeName(ref) };
-  await withLiveState(flags, async ({ cluster: { client }, world }) => {
+  await withLiveState(flags, async ({ cluster: { client }, context }) => {
     await requireTarget(client, ref, signal);
     const node: Node | undefined = await client.get(NODES, { name: target.nodeName }, signal)
       .catch(unless(isNotFound));
@@ -49,7 +49,7 @@ async function failBack(argument: string, flags: FailbackFlags, signal: AbortSig
     const away = pods.filter((pod) => {
       const proxy = toProxyPodRecord(pod);
       return proxy !== undefined && mayFailBack(proxy, target)
-        && rulesFor(proxy, world.policies).failback?.value !== 'Never';
+        && rulesFor(proxy, context.policies).failback?.value !== 'Never';
     });
     if (away.length === 0) console.log(`no pod that may come back is away from ${argument}`);
     // each is tried: one that its budget does not let go must not hold up the others

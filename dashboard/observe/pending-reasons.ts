@@ -24,7 +24,7 @@ const PAUSE_MS = 10_000;
 export class PendingReasons extends Observed implements Running {
   readonly #client: ClusterClient;
   readonly #source: SourceObservation;
-  readonly #world: SharedUse<SchedulerInputs>;
+  readonly #inputs: SharedUse<SchedulerInputs>;
   readonly #filters: Filters;
   readonly #refresh = new Refresh({
     pauseMs: PAUSE_MS, work: (signal) => this.#gather(signal),
@@ -40,10 +40,10 @@ export class PendingReasons extends Observed implements Running {
   #unreadable: UnreadablePart | undefined;
 
   constructor(
-    client: ClusterClient, source: SourceObservation, world: SharedUse<SchedulerInputs>, filters: Filters,
+    client: ClusterClient, source: SourceObservation, inputs: SharedUse<SchedulerInputs>, filters: Filters,
   ) {
     super();
-    [this.#client, this.#source, this.#world, this.#filters] = [client, source, world, filters];
+    [this.#client, this.#source, this.#inputs, this.#filters] = [client, source, inputs, filters];
   }
 
   /** Explains until the signal aborts. Never rejects. */
@@ -52,40 +52,40 @@ export class PendingReasons extends Observed implements Running {
       this.#refresh.wake();
       this.changed();
     };
-    const forgets = [this.#world.value.onChange(wake), this.#source.onChange(wake)];
+    const forgets = [this.#inputs.value.onChange(wake), this.#source.onChange(wake)];
     await this.#refresh.run(signal);
     for (const forget of forgets) forget();
-    this.#world.release();
+    this.#inputs.release();
   }
 
   /** What is known now; undefined while pods are being read. */
   get screen(): PendingScreen | undefined {
     const { source } = this.#source;
     const groups = waitingGroups(source, this.#filters);
-    const unreadable = this.#world.value.unreadable ?? this.#unreadable;
+    const unreadable = this.#inputs.value.unreadable ?? this.#unreadable;
     return groups === undefined ? undefined
       : pendingScreen(source, groups, unreadable === undefined ? this.#explanations : new Map(), unreadable);
   }
 
   async #gather(signal: AbortSignal): Promise<boolean> {
     const groups = waitingGroups(this.#source.source, this.#filters);
-    const world = groups === undefined ? undefined : await this.#world.value.look();
-    if (groups === undefined || world === undefined) return false;
+    const state = groups === undefined ? undefined : await this.#inputs.value.look();
+    if (groups === undefined || state === undefined) return false;
     const unbound = groups.map(({ pods: [first] }) => first).filter(({ nodeName }) => nodeName === undefined);
-    this.#unreadable = 'sessions' in world ? undefined : world;
-    this.#explanations = 'sessions' in world
-      ? await this.#explain(unbound.slice(0, MOST_EXPLAINED), world, signal)
+    this.#unreadable = 'sessions' in state ? undefined : state;
+    this.#explanations = 'sessions' in state
+      ? await this.#explain(unbound.slice(0, MOST_EXPLAINED), state, signal)
       : new Map();
     this.changed();
     return unbound.length > 0;
   }
 
   async #explain(
-    pods: readonly SeenPod[], world: LiveState, signal: AbortSignal,
+    pods: readonly SeenPod[], state: LiveState, signal: AbortSignal,
   ): Promise<Map<string, Explanation>> {
     this.#pods = new Map((await Promise.all(pods.map((pod) => this.#read(pod, signal)))).flat());
     return new Map([...this.#pods].flatMap(([uid, pod]) => {
-      const explanation = explained(pod, world);
+      const explanation = explained(pod, state);
       return explanation === undefined ? [] : [[uid, explanation] as const];
     }));
   }
@@ -99,9 +99,9 @@ export class PendingReasons extends Observed implements Running {
 }
 
 /** Undefined for a pod that cannot be explained: its own screen says why. */
-function explained(pod: Pod, world: LiveState): Explanation | undefined {
+function explained(pod: Pod, state: LiveState): Explanation | undefined {
   try {
-    return explainNow(pod, world);
+    return explainNow(pod, state);
   } catch {
     return undefined;
   }

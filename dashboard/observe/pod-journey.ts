@@ -25,7 +25,7 @@ import { ViewerWatch } from './viewer-watch.ts';
 import { Refresh } from './refresh.ts';
 import { Observed, type Running, type SharedUse } from './shared.ts';
 import type { Simulate } from './simulations.ts';
-import { whatIfWorld, type WhatIf } from './what-if.ts';
+import { whatIfState, type WhatIf } from './what-if.ts';
 import type { SchedulerInputs } from './scheduler-inputs.ts';
 import { ViewerActions } from '../permissions/viewer-actions.ts';
 import type { ViewerPermissions } from '../permissions/viewer-permissions.ts';
@@ -57,7 +57,7 @@ export interface LookedAt extends PodName, WhatIf {
 /** What is used with others. */
 interface Used {
   readonly permissions: SharedUse<ViewerPermissions>;
-  readonly world: SharedUse<SchedulerInputs>;
+  readonly inputs: SharedUse<SchedulerInputs>;
   readonly simulate: Simulate;
 }
 
@@ -65,7 +65,7 @@ interface Used {
 export class PodJourney extends Observed implements Running {
   readonly #at: LookedAt;
   readonly #permissions: SharedUse<ViewerPermissions>;
-  readonly #world: SharedUse<SchedulerInputs>;
+  readonly #inputs: SharedUse<SchedulerInputs>;
   readonly #simulate: Simulate;
   readonly #pod: ViewerWatch<Pod, Pod>;
   readonly #events: ViewerWatch<PodEvent, PodEvent>;
@@ -92,10 +92,10 @@ export class PodJourney extends Observed implements Running {
   #planned: SeenJourney['planned'];
 
   constructor(
-    client: ClusterClient, at: LookedAt, { permissions, world, simulate }: Used,
+    client: ClusterClient, at: LookedAt, { permissions, inputs, simulate }: Used,
   ) {
     super();
-    [this.#at, this.#world, this.#permissions, this.#simulate] = [at, world, permissions, simulate];
+    [this.#at, this.#inputs, this.#permissions, this.#simulate] = [at, inputs, permissions, simulate];
     const asViewer = { client, permissions: permissions.value };
     const { namespace, name } = at;
     this.#pod = new ViewerWatch(
@@ -116,15 +116,15 @@ export class PodJourney extends Observed implements Running {
 
   /** Watches until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    const forget = this.#world.value.onChange(() => {
-      if (this.#world.value.unreadable !== undefined) this.changed();
+    const forget = this.#inputs.value.onChange(() => {
+      if (this.#inputs.value.unreadable !== undefined) this.changed();
       this.#verdicts.wake();
       if (!isSame(this.#known, this.#knownNow())) this.#side.wake();
     });
     const parts = [this.#pod, this.#events, this.#actions, this.#side, this.#verdicts];
     await Promise.all(parts.map((part) => part.run(signal)));
     forget();
-    this.#world.release();
+    this.#inputs.release();
     this.#permissions.release();
   }
 
@@ -132,7 +132,7 @@ export class PodJourney extends Observed implements Running {
   get journey(): SeenJourney {
     const [pod, events] = [this.#pod.reading, this.#events.reading];
     const [found] = knownRecords(pod) ?? [];
-    const { unreadable } = this.#world.value; // at once, though what was gathered with the right to it is still there
+    const { unreadable } = this.#inputs.value; // at once, though what was gathered with the right to it is still there
     return {
       namespace: this.#at.namespace, without: this.#at.without === '' ? undefined : this.#at.without, pod,
       events: events.kind === 'read'
@@ -145,7 +145,7 @@ export class PodJourney extends Observed implements Running {
   }
 
   async #gatherSide(signal: AbortSignal): Promise<boolean> {
-    const { targets } = this.#world.value;
+    const { targets } = this.#inputs.value;
     const [pod] = knownRecords(this.#pod.reading) ?? [];
     if (pod === undefined || targets === undefined) return false;
     this.#known = knownOf(pod, targets);
@@ -156,11 +156,11 @@ export class PodJourney extends Observed implements Running {
 
   async #gatherVerdicts(signal: AbortSignal): Promise<boolean> {
     const [pod] = knownRecords(this.#pod.reading) ?? [];
-    const world = pod === undefined ? undefined : await this.#world.value.look();
-    if (pod === undefined || world === undefined) return false;
-    const { world: whatIf, choice } = 'sessions' in world ? whatIfWorld(pod, world, this.#at) : { world };
+    const state = pod === undefined ? undefined : await this.#inputs.value.look();
+    if (pod === undefined || state === undefined) return false;
+    const { state: whatIf, choice } = 'sessions' in state ? whatIfState(pod, state, this.#at) : { state };
     const explanation = 'sessions' in whatIf ? await explanationOf(pod, whatIf, signal) : whatIf;
-    // what was planned in the world before does not belong to this one
+    // what was planned on the state before does not belong to this one
     [this.#choice, this.#explanation, this.#planned] = [choice, explanation, undefined];
     this.#planned = 'sessions' in whatIf && !('advice' in explanation)
       ? await this.#plannedMore(pod, whatIf, signal) : undefined;
@@ -170,14 +170,14 @@ export class PodJourney extends Observed implements Running {
   }
 
   /** Where more pods would go that are made as this one was; undefined where that is not asked or not known. */
-  async #plannedMore(pod: Pod, world: LiveState, signal: AbortSignal): Promise<SeenJourney['planned']> {
+  async #plannedMore(pod: Pod, state: LiveState, signal: AbortSignal): Promise<SeenJourney['planned']> {
     const { replicas } = this.#at;
     const restored = restoreSourcePod(pod);
     if (replicas === 0 || restored.kind === 'invalid') return undefined;
     this.changed(); // the simulation may have to wait for others
     const pods = Array.from({ length: replicas }, () => restored.pod);
     try {
-      const recorded = await recordLive(world, signal);
+      const recorded = await recordLive(state, signal);
       return await this.#simulate(() => simulateEach(pods, recorded), signal);
     } catch (error) {
       signal.throwIfAborted();
@@ -186,14 +186,14 @@ export class PodJourney extends Observed implements Running {
   }
 
   #knownNow(): KnownThere | undefined {
-    const { targets } = this.#world.value;
+    const { targets } = this.#inputs.value;
     const [pod] = knownRecords(this.#pod.reading) ?? [];
     return pod === undefined || targets === undefined ? undefined : knownOf(pod, targets);
   }
 }
 
-async function explanationOf(pod: Pod, world: LiveState, signal: AbortSignal): Promise<Explanation | UnreadablePart> {
-  return explainWithDryRun(pod, world, signal).catch((error: unknown) => unreadablePartOf(EVALUATION, error));
+async function explanationOf(pod: Pod, state: LiveState, signal: AbortSignal): Promise<Explanation | UnreadablePart> {
+  return explainWithDryRun(pod, state, signal).catch((error: unknown) => unreadablePartOf(EVALUATION, error));
 }
 
 function unreadablePartOf(what: string, error: unknown): UnreadablePart {

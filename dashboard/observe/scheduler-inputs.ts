@@ -14,7 +14,7 @@ import { Observed, type Running, type SharedUse } from './shared.ts';
 import type { ViewerPermissions } from '../permissions/viewer-permissions.ts';
 import { isRefusal, whileAllowed } from '../permissions/while-allowed.ts';
 
-/** Time in ms after which a world that could not be opened is tried again. */
+/** Time in ms after which inputs that could not be read are tried again. */
 const RETRY_MS = 30_000;
 /** A snapshot is used for this long, in ms. */
 const FRESH_MS = 2_000;
@@ -26,7 +26,7 @@ const NOT_CONNECTED: UnreadablePart = {
   advice: 'Run "isthmus ui" or "isthmus explain" on your machine.',
 };
 
-/** The world, opened while somebody looks. */
+/** The state of the scheduler, observed while a screen needs it. */
 export class SchedulerInputs extends Observed implements Running {
   readonly #flags: LiveStateFlags | undefined;
   readonly #permissions: SharedUse<ViewerPermissions>;
@@ -47,7 +47,7 @@ export class SchedulerInputs extends Observed implements Running {
     this.#permissions.release();
   }
 
-  /** The targets, while there is a world. */
+  /** The targets, while there is a state. */
   get targets(): TargetClusters | undefined {
     return this.#live?.sessions;
   }
@@ -57,7 +57,7 @@ export class SchedulerInputs extends Observed implements Running {
     return this.#live === undefined ? this.#unreadable : undefined;
   }
 
-  /** The world as it is now, why there is none, or undefined while it is being opened. */
+  /** The current state, why there is none, or undefined while it is being read. */
   async look(): Promise<LiveState | UnreadablePart | undefined> {
     const live = this.#live;
     if (live === undefined) return this.#unreadable;

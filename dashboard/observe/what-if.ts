@@ -1,4 +1,4 @@
-// What a viewer supposes on the screen of a pod, and the world as it would be then: without a target, with another
+// What a viewer supposes on the screen of a pod, and the state as it would be then: without a target, with another
 // policy. Pure.
 import type { Pod } from '../../api/objects/core.ts';
 import { structured } from '../../cli/output/structured.ts';
@@ -22,9 +22,9 @@ export interface WhatIf {
   readonly spec: string;
 }
 
-/** The world then, or why it cannot be, with the policies to choose from. */
-export interface WhatIfWorld {
-  readonly world: LiveState | UnreadablePart;
+/** The state then, or why there is none, with the policies to choose from. */
+export interface WhatIfState {
+  readonly state: LiveState | UnreadablePart;
   readonly choice: PolicyChoice;
 }
 
@@ -34,29 +34,29 @@ const NEW: PolicyName = { kind: 'PlacementPolicy', name: 'what-if' };
 /** Policies to choose from. */
 const MOST_CHOICES = 200;
 
-/** The world as the viewer supposes it for a pod. */
-export function whatIfWorld(pod: Pod, world: LiveState, whatIf: WhatIf): WhatIfWorld {
-  const { policies } = world.world;
+/** The state as the viewer supposes it for a pod. */
+export function whatIfState(pod: Pod, state: LiveState, whatIf: WhatIf): WhatIfState {
+  const { policies } = state.context;
   const { namespace = '' } = pod.metadata;
   const names = policiesFor(namespace, policies).slice(0, MOST_CHOICES).map(({ kind, name }) => `${kind}/${name}`);
-  const left = withoutTarget(world, whatIf.without);
-  if (whatIf.policy === '' && whatIf.spec === '') return { world: left, choice: { policies: names } };
-  const found = whatIfPolicy(pod, world, whatIf);
+  const left = withoutTarget(state, whatIf.without);
+  if (whatIf.policy === '' && whatIf.spec === '') return { state: left, choice: { policies: names } };
+  const found = whatIfPolicy(pod, state, whatIf);
   const written = whatIf.spec === '' ? undefined : whatIf.spec;
   if (found.kind === 'impossible') {
-    return { world: impossible(found), choice: { policies: names, spec: written } };
+    return { state: impossible(found), choice: { policies: names, spec: written } };
   }
   const { book, title, spec, replaces, keeps } = found;
   const isEdited = written !== undefined;
   return {
-    world: 'sessions' in left ? { ...left, world: { ...left.world, policies: book } } : left,
+    state: 'sessions' in left ? { ...left, context: { ...left.context, policies: book } } : left,
     choice: {
       policies: names, spec: written ?? structured(spec, 'yaml'), whatIf: { title, isEdited, replaces, keeps },
     },
   };
 }
 
-function whatIfPolicy({ metadata }: Pod, { world: { policies } }: LiveState, { policy, spec }: WhatIf): WhatIfPolicy {
+function whatIfPolicy({ metadata }: Pod, { context: { policies } }: LiveState, { policy, spec }: WhatIf): WhatIfPolicy {
   const [, kind, name = ''] = POLICY.exec(policy) ?? [];
   if (policy !== '' && kind === undefined) return {
     kind: 'impossible', why: `${JSON.stringify(policy)} does not name a policy.`,
@@ -75,13 +75,13 @@ function impossible({ why, advice }: Extract<WhatIfPolicy, { readonly kind: 'imp
   return { what: 'the evaluation of targets with that policy', why, advice };
 }
 
-/** The world as if a target were not there. */
-function withoutTarget(world: LiveState, name: string): LiveState | UnreadablePart {
-  if (name === '') return world;
+/** The state without a target. */
+function withoutTarget(state: LiveState, name: string): LiveState | UnreadablePart {
+  if (name === '') return state;
   const others = (targets: LiveState['targets']) => targets.filter(({ key }) => shortTargetName(key) !== name);
-  const targets = others(world.targets);
-  if (targets.length < world.targets.length) {
-    return { ...world, targets, targetsWithout: (uid) => others(world.targetsWithout(uid)) };
+  const targets = others(state.targets);
+  if (targets.length < state.targets.length) {
+    return { ...state, targets, targetsWithout: (uid) => others(state.targetsWithout(uid)) };
   }
   return {
     what: `the evaluation of targets without ${name}`, why: `There is no target ${name}.`,

@@ -41,12 +41,12 @@ export function policiesScreen(
   const rows = seen.filter((policy) => matches(policy, text))
     .toSorted((one, other) => (objectKey(one.metadata) < objectKey(other.metadata) ? -1 : 1));
   const labels = knownRecords(namespaces)?.map(({ metadata }) => [metadata.name ?? '', metadata.labels ?? {}] as const);
-  const world = {
+  const context = {
     pods: knownRecords(pods), targets: labelledTargets(source), namespaces: labels && new Map(labels),
   };
   const isSelecting = rows.some(({ spec }) => spec.namespaceSelector !== undefined);
   return {
-    screen: 'policies', rows: rows.slice(0, MOST_ROWS).map((policy) => policyRow(policy, world)), total: rows.length,
+    screen: 'policies', rows: rows.slice(0, MOST_ROWS).map((policy) => policyRow(policy, context)), total: rows.length,
     unreadable: [
       ...unreadableIn({ placementpolicies: policies }, namespace),
       ...unreadableIn({
@@ -59,7 +59,7 @@ export function policiesScreen(
 }
 
 /** What a policy is compared with; what is missing cannot be read. */
-interface PolicyWorld {
+interface PolicyContext {
   readonly pods: readonly SeenPod[] | undefined;
   readonly targets: readonly LabelledTarget[] | undefined;
   readonly namespaces: ReadonlyMap<string, StringMap> | undefined;
@@ -92,15 +92,15 @@ function labelledTargets(source: SeenSource): readonly LabelledTarget[] | undefi
   }).toSorted((one, other) => (one.name < other.name ? -1 : 1));
 }
 
-function policyRow(policy: AnyPolicy, world: PolicyWorld): PolicyRow {
+function policyRow(policy: AnyPolicy, context: PolicyContext): PolicyRow {
   const { namespace, name = '' } = policy.metadata;
   const known = toKnownPolicy(policy);
-  const [isValid, selected] = [known.problem === undefined, selectedBy(known, world)];
+  const [isValid, selected] = [known.problem === undefined, selectedBy(known, context)];
   return {
     kind: namespace === undefined ? 'ClusterPlacementPolicy' : 'PlacementPolicy', namespace, name,
     ...stateOf(policy, known.problem), selects: selectsText(known), rules: isValid ? rulesText(known) : [],
     pods: selected?.length, namespaces: selected && new Set(selected.map((pod) => pod.namespace)).size,
-    ...(isValid && targetFields(known, world)),
+    ...(isValid && targetFields(known, context)),
   };
 }
 
@@ -115,13 +115,13 @@ function stateOf(
 }
 
 /** Undefined where pods, or the labels that they are selected by, cannot be read. */
-function selectedBy(policy: KnownPolicy, { pods, namespaces }: PolicyWorld): readonly SeenPod[] | undefined {
+function selectedBy(policy: KnownPolicy, { pods, namespaces }: PolicyContext): readonly SeenPod[] | undefined {
   const isUnknown = policy.namespace === undefined && policy.spec.namespaceSelector !== undefined
     && namespaces === undefined;
   return isUnknown ? undefined : pods?.filter((pod) => selectsPod(policy, pod, namespaces ?? new Map()));
 }
 
-function targetFields(policy: KnownPolicy, { targets }: PolicyWorld): Pick<PolicyRow, 'excluded' | 'left'> {
+function targetFields(policy: KnownPolicy, { targets }: PolicyContext): Pick<PolicyRow, 'excluded' | 'left'> {
   const concerned = targets?.filter(({ namespace }) => (
     namespace === undefined || policy.namespace === undefined || namespace === policy.namespace
   ));

@@ -16,8 +16,8 @@ export interface ExecPlace {
   readonly isInteractive: boolean;
 }
 
-/** The world of a plugin; tests give another one. */
-export interface ExecWorld {
+/** How a plugin is run, and the clock; tests supply their own. */
+export interface ExecEnvironment {
   readonly run: (run: BoundedRun, signal: AbortSignal) => Promise<RunOutcome>;
   /** ms since the epoch. */
   readonly now: () => number;
@@ -45,7 +45,7 @@ interface HeldAnswer extends PluginAnswer {
 export class ExecPlugin {
   readonly #config: ExecConfig;
   readonly #place: ExecPlace;
-  readonly #world: ExecWorld;
+  readonly #environment: ExecEnvironment;
   #held: HeldAnswer | undefined;
   #running: Promise<ResolvedCredentials> | undefined;
   #stopping = new AbortController();
@@ -54,10 +54,10 @@ export class ExecPlugin {
   #startedAtMs = -Infinity;
   #problem: AppError | undefined;
 
-  constructor(config: ExecConfig, place: ExecPlace, world: ExecWorld = { run: runBounded, now: Date.now }) {
+  constructor(config: ExecConfig, place: ExecPlace, environment: ExecEnvironment = { run: runBounded, now: Date.now }) {
     this.#config = config;
     this.#place = place;
-    this.#world = world;
+    this.#environment = environment;
   }
 
   /**
@@ -65,7 +65,7 @@ export class ExecPlugin {
    * @throws AppError `CredentialsUnavailable` when the plugin fails; what it printed is not part of the message.
    */
   async current(): Promise<ResolvedCredentials> {
-    const now = this.#world.now();
+    const now = this.#environment.now();
     const held = this.#held;
     if (held === undefined || now >= (held.expiresAtMs ?? Infinity)) return this.#run(now);
     if (now >= held.renewAtMs) void this.#run(now).catch(() => undefined);
@@ -99,8 +99,8 @@ export class ExecPlugin {
   }
 
   async #ask(signal: AbortSignal): Promise<ResolvedCredentials> {
-    const outcome = await TURNS.add(() => this.#world.run(this.#toRun(), signal));
-    const now = this.#world.now();
+    const outcome = await TURNS.add(() => this.#environment.run(this.#toRun(), signal));
+    const now = this.#environment.now();
     const answer = this.#toAnswer(outcome, now);
     if (typeof answer === 'string') {
       if (outcome.kind !== 'aborted') this.#useless += 1;

@@ -206,11 +206,11 @@ export class TargetChooser {
   }
 
   #noteTried(proxy: ProxyPod, found: Pick<TriedGroup, 'unplaced' | 'fit' | 'retryAt'>): void {
-    const { views, world } = this.#state;
+    const { views, context } = this.#state;
     if (this.#tried.size >= MOST_TRIED) this.#tried.clear();
     this.#tried.set(groupKeyOf(proxy), {
-      ...found, targets: views.snapshots(), revision: views.changes.revision, policies: world.policies,
-      placed: world.placed.changes,
+      ...found, targets: views.snapshots(), revision: views.changes.revision, policies: context.policies,
+      placed: context.placed.changes,
     });
   }
 
@@ -225,9 +225,9 @@ export class TargetChooser {
   #isUnchanged(
     { unplaced, targets, revision, policies, placed, retryAt: until }: TriedGroup, unplacedNow: readonly unknown[],
   ): boolean {
-    const { views, world } = this.#state;
+    const { views, context } = this.#state;
     const isSameCapacity = targets === views.snapshots() && revision === views.changes.revision;
-    return isSameCapacity && policies === world.policies && placed === world.placed.changes
+    return isSameCapacity && policies === context.policies && placed === context.placed.changes
       && performance.now() < until && isSameJson(unplaced, unplacedNow);
   }
 
@@ -250,7 +250,7 @@ export class TargetChooser {
     const question =
       { proxy, sourcePod: restored.pod, chaperon, now: this.#options.clock?.earliest(now) ?? Date.now() };
     const pod = toPodToSchedule(
-      question, this.#state.world, targets, { rejectedBy, intern: (its) => this.#decisions.intern(its) },
+      question, this.#state.context, targets, { rejectedBy, intern: (its) => this.#decisions.intern(its) },
     );
     const decision = this.#decisions.decide(pod, targets, this.#state.views.changes);
     this.#options.decisionLog?.write({ time: new Date().toISOString(), name: proxy.key, pod, targets, decision });
@@ -283,7 +283,7 @@ export class TargetChooser {
 
   /** The chaperon with the overrides of policies for this target, which the filters have found to apply. */
   #overridden(proxy: ProxyPod, chaperon: PodChaperon, target: string): OverriddenChaperon {
-    const rules = rulesFor(proxy, this.#state.world.policies);
+    const rules = rulesFor(proxy, this.#state.context.policies);
     // A pod without a controller would not be recreated, so it waits for its target.
     const isFenced = rules.failover?.value === 'Fenced' && proxy.controllerUid !== undefined;
     const fenced = isFenced ? withFailover : (same: PodChaperon) => same;

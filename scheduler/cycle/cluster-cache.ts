@@ -12,7 +12,8 @@ import { findCandidate, hasEnded, candidateStateOf, unobservedTargets } from './
 import type { CandidateDeadlines, TargetClock } from './candidate-deadlines.ts';
 import { targetNamespaceOf } from './confirmation-controller.ts';
 import type { PlacementInputs } from '../cache/placement-inputs.ts';
-import type { PlacementWorld } from '../decision/placement-constraints.ts';
+import type { PlacementContext } from '../decision/placement-constraints.ts';
+import type { SchedulerSettings } from '../decision/scheduler-settings.ts';
 import { NO_DELAY, type Delay } from './overdue-pod.ts';
 import type { Candidate } from './placement.ts';
 import type { MemberState } from '../queue/pod-groups.ts';
@@ -33,7 +34,7 @@ export interface ObservedClusters {
   /** The clock of the source's API server, by which pods are created. */
   readonly clock?: Pick<TargetClock, 'latest'>;
   /** Score weights and location from the installation's settings. */
-  readonly placement?: Pick<PlacementWorld, 'weights' | 'location'> | undefined;
+  readonly placement?: SchedulerSettings | undefined;
 }
 
 /** The scheduler's cache. */
@@ -189,9 +190,8 @@ export class ClusterCache {
   }
 
   /** Placement inputs other than the pod and the targets. */
-  get world(): PlacementWorld {
-    const { inputs, placement } = this.#clusters;
-    return { policies: inputs.book, placed: this.podTracker.placed, ...placement };
+  get context(): PlacementContext {
+    return { policies: this.#clusters.inputs.book, placed: this.podTracker.placed, ...this.#clusters.placement };
   }
 
   /** A candidate of the pod was sent to a target: its capacity is reserved, and the pod counts as placed there. */

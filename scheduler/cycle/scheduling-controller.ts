@@ -27,7 +27,7 @@ import { ClusterCache } from './cluster-cache.ts';
 import { failedScheduling, scheduled } from '../reporting/placement-event.ts';
 import { recordBound, recordCandidate } from './placement-telemetry.ts';
 import type { PlacementInputs } from '../cache/placement-inputs.ts';
-import type { PlacementWorld } from '../decision/placement-constraints.ts';
+import type { SchedulerSettings } from '../decision/scheduler-settings.ts';
 import {
   planPlacement, planUnschedulable, VERDICT_TIMEOUT_MS, type Candidate, type PlacementState, type PlacementStep,
 } from './placement.ts';
@@ -50,7 +50,7 @@ export interface SchedulingOptions {
   readonly events: EventSink;
   readonly logger: Logger;
   /** Score weights and location of the source from the installation's settings. */
-  readonly placement?: Pick<PlacementWorld, 'weights' | 'location'> | undefined;
+  readonly placement?: SchedulerSettings | undefined;
   /** Log of decisions with their inputs. */
   readonly decisionLog?: { write(decision: DecisionToLog): void } | undefined;
   /** Resolves when all proxies, targets and inputs are synced; nothing is decided before. */

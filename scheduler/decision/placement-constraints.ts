@@ -18,7 +18,7 @@ import type { NodeRequirements } from '../snapshot/node-requirements.ts';
  * Inputs of a decision that are the same for all pods, apart from the targets. Those of one pod are
  * {@link PodInQuestion}; both together become {@link PodToSchedule}.
  */
-export interface PlacementWorld {
+export interface PlacementContext {
   readonly policies: PolicyBook;
   readonly placed: PlacedPods;
   /** The installation's weights; policies and pods may override them. */
@@ -36,11 +36,11 @@ export interface PodInQuestion {
 
 /** The pod as the decision reads it. `intern` returns one object for equal requirements. */
 export function toPodToSchedule(
-  question: PodInQuestion, world: PlacementWorld, targets: Iterable<TargetSnapshot>, decided: Decided,
+  question: PodInQuestion, context: PlacementContext, targets: Iterable<TargetSnapshot>, decided: Decided,
 ): PodToSchedule {
   const { intern = (requirements) => requirements, rejectedBy } = decided;
   const { namespace, labels } = question.proxy;
-  const placement = toPlacementConstraints(question, rulesFor({ namespace, labels }, world.policies), world);
+  const placement = toPlacementConstraints(question, rulesFor({ namespace, labels }, context.policies), context);
   const overrides = overridesFor(question.chaperon, placement.rules, targets, intern);
   return {
     namespace: question.proxy.namespace, requirements: intern(toRequirements(question.chaperon.spec)), rejectedBy,
@@ -65,7 +65,7 @@ export interface ConstrainedPod {
 /** All placement inputs of a pod under these rules, except overrides; see {@link overridesFor}. */
 export function toPlacementConstraints(
   { proxy, sourcePod, now }: ConstrainedPod, rules: PlacementRules,
-  { policies, placed, weights, location }: PlacementWorld,
+  { policies, placed, weights, location }: PlacementContext,
 ): PlacementConstraints {
   const { labels, controllerUid } = proxy;
   const constraints = withPolicySpread(proxy.constraints ?? {}, rules);

@@ -1,11 +1,11 @@
 // The installation's placement settings, stored in a ConfigMap that `isthmus explain` and `isthmus plan` read.
 import type { KubernetesObject, StringMap } from '../../api/objects/core.ts';
 import { SCHEDULER_SETTINGS_CONFIG_MAP } from '../../api/objects/own-names.ts';
-import type { PlacementWorld } from './placement-constraints.ts';
+import type { PlacementContext } from './placement-constraints.ts';
 import { parseWeights } from '../../model/proxy/score-weights.ts';
 
 /** Score weights and location of the source. */
-export type SchedulerSettings = Pick<PlacementWorld, 'weights' | 'location'>;
+export type SchedulerSettings = Pick<PlacementContext, 'weights' | 'location'>;
 
 /** The fields of the ConfigMap that are used. */
 export interface SettingsConfigMap extends KubernetesObject {

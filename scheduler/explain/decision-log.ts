@@ -2,7 +2,7 @@
 // changed since it was logged last. A new file starts with all targets.
 import { isRecord } from '../../model/objects/json-values.ts';
 import { schedulePod, type SchedulingDecision } from '../decision/schedule-pod.ts';
-import { parseRecordText, recordTarget, restoreTarget, toRecordText, type RecordedTarget } from './recorded-world.ts';
+import { parseRecordText, recordTarget, restoreTarget, toRecordText, type RecordedTarget } from './recorded-inputs.ts';
 import type { PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
 
 /** A line of the log. */

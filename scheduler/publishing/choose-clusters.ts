@@ -10,7 +10,7 @@ import {
   DECISIONS_VALUE, type ChosenCluster, type ClusterDecision, type ClusterDecisionSpec,
 } from '../../api/placement/cluster-decision.ts';
 import { matchesLabelSelector } from '../../model/objects/label-selector.ts';
-import { toPlacementConstraints, type PlacementWorld } from '../decision/placement-constraints.ts';
+import { toPlacementConstraints, type PlacementContext } from '../decision/placement-constraints.ts';
 import { compareRanked, evaluateTargets, type RankedTarget, type RejectedTarget } from '../decision/schedule-pod.ts';
 import { tierOf } from '../decision/tiers.ts';
 import { ruleAgainst, rulesFor, type PlacementRules } from '../snapshot/placement-rules.ts';
@@ -20,9 +20,9 @@ import { labelsFor } from '../snapshot/virtual-node-info.ts';
 import { toRequirements } from '../snapshot/target-capacity.ts';
 
 /** What a decision is made on. */
-export interface ClusterDecisionWorld {
+export interface ClusterDecisionContext {
   readonly targets: readonly TargetSnapshot[];
-  readonly placement: PlacementWorld;
+  readonly placement: PlacementContext;
   /** The reader's names by those of ClusterTargets that are not being deleted; undefined while they are unknown. */
   readonly names: ReadonlyMap<string, string> | undefined;
   /** In ms since the epoch. */
@@ -43,24 +43,24 @@ export type ClusterChoice =
   };
 
 /** Chooses the clusters of a decision. */
-export function chooseClusters(decision: ClusterDecision, world: ClusterDecisionWorld): ClusterChoice {
+export function chooseClusters(decision: ClusterDecision, context: ClusterDecisionContext): ClusterChoice {
   const { metadata: { namespace: own = '' }, spec = {}, status } = decision;
   const { namespace = own, podLabels = {} } = spec;
-  const { policies } = world.placement;
+  const { policies } = context.placement;
   const rules = rulesFor({ namespace, labels: podLabels }, policies);
   if (!policies.isComplete && rules.blocked !== undefined) return { kind: 'unchanged', ...rules.blocked };
   const denial = denialOf(own, namespace, policies.namespaces);
   if (denial !== undefined) return { kind: 'denied', ...denial };
   if (rules.blocked !== undefined) return { kind: 'unchanged', ...rules.blocked };
-  if (world.names === undefined) return { kind: 'unchanged', ...NAMES_UNKNOWN };
-  const usable = world.targets.filter((target) => isAllowed(target, rules));
-  const pod = podOf(decision, { rules, namespace, world });
+  if (context.names === undefined) return { kind: 'unchanged', ...NAMES_UNKNOWN };
+  const usable = context.targets.filter((target) => isAllowed(target, rules));
+  const pod = podOf(decision, { rules, namespace, context });
   const { ranked, rejected } = evaluateTargets(pod, usable);
   const sorted = ranked.toSorted(compareRanked);
   const kept = keptOf(status?.decisions ?? [], usable, sorted);
   const fresh = firstTier(sorted, kept, rules, usable);
-  const decisions = joined(kept, fresh, { ...spec, names: world.names });
-  return { kind: 'chosen', decisions, rejected, unknown: unknownOf(kept, fresh, { ...spec, names: world.names }) };
+  const decisions = joined(kept, fresh, { ...spec, names: context.names });
+  return { kind: 'chosen', decisions, rejected, unknown: unknownOf(kept, fresh, { ...spec, names: context.names }) };
 }
 
 /** Those that would be named if the reader knew all of them. */
@@ -112,8 +112,8 @@ function isAllowed(target: TargetSnapshot, rules: PlacementRules): boolean {
  */
 function podOf(
   { metadata: { creationTimestamp = '' }, spec: { podLabels = {}, requests = {} } = {} }: ClusterDecision,
-  { rules, namespace, world: { placement, now } }: {
-    readonly rules: PlacementRules; readonly namespace: string; readonly world: ClusterDecisionWorld
+  { rules, namespace, context: { placement, now } }: {
+    readonly rules: PlacementRules; readonly namespace: string; readonly context: ClusterDecisionContext
   },
 ): PodToSchedule {
   const { replicas: _replicas, spread: _spread, overrides: _overrides, ...kept } = rules;

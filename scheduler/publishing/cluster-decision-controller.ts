@@ -14,8 +14,8 @@ import { argoClusterNames } from '../../model/naming/argo-cluster-names.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
 import type { PlacementInputs } from '../cache/placement-inputs.ts';
 import type { TargetViews } from '../cache/target-views.ts';
-import type { PlacementWorld } from '../decision/placement-constraints.ts';
-import { chooseClusters, type ClusterDecisionWorld } from './choose-clusters.ts';
+import type { PlacementContext } from '../decision/placement-constraints.ts';
+import { chooseClusters, type ClusterDecisionContext } from './choose-clusters.ts';
 import type { ClusterInventory } from './cluster-inventory.ts';
 import { planDecisionStatus } from './decision-status.ts';
 import { planSlices, publishedTargets } from './placement-slices.ts';
@@ -28,7 +28,7 @@ export interface ClusterDecisionOptions {
   readonly inventory: ClusterInventory;
   readonly logger: Logger;
   /** The scheduler's cache. */
-  readonly state: { readonly views: TargetViews; readonly world: PlacementWorld };
+  readonly state: { readonly views: TargetViews; readonly context: PlacementContext };
 }
 
 /** How often capacity is looked at, in ms. */
@@ -49,10 +49,10 @@ export function startClusterDecisions(options: ClusterDecisionOptions, signal: A
     if (decision === undefined) return DONE;
     const names = discoveries.hasSynced ? namesOf(targets, [...discoveries.records()]) : undefined;
     const now = new Date();
-    const world = { targets: state.views.snapshots(), placement: state.world, names, now: now.getTime() };
-    const plan = planDecisionStatus(decision, chooseClusters(decision, world), now.toISOString());
+    const context = { targets: state.views.snapshots(), placement: state.context, names, now: now.getTime() };
+    const plan = planDecisionStatus(decision, chooseClusters(decision, context), now.toISOString());
     await executePlan(source, plan, signal).catch(ignoreStale);
-    await executePlan(source, slicesOf(decision, world, inventory), signal).catch(ignoreUndelivered);
+    await executePlan(source, slicesOf(decision, context, inventory), signal).catch(ignoreUndelivered);
     return { kind: 'requeue-after', ms: INTERVAL_MS } as const;
   };
   const ready = Promise.all([inputs.untilReadOrBroken(), targets.untilSynced()]);
@@ -77,7 +77,7 @@ export function startClusterDecisions(options: ClusterDecisionOptions, signal: A
 }
 
 /** The same decision for readers of ClusterProfiles, by their names: where there are any, and these are known. */
-function slicesOf(decision: ClusterDecision, world: ClusterDecisionWorld, inventory: ClusterInventory): Plan {
+function slicesOf(decision: ClusterDecision, context: ClusterDecisionContext, inventory: ClusterInventory): Plan {
   const { namespace = '' } = decision.metadata;
   const existing = inventory.slicesIn(namespace);
   const profiles = inventory.profileNames(namespace);
@@ -86,7 +86,7 @@ function slicesOf(decision: ClusterDecision, world: ClusterDecisionWorld, invent
     .filter((name) => profiles.has(name) || inventory.profile(`${namespace}/${name}`) === undefined)
     .map((target) => ({ clusterName: target, target }));
   const names = new Map([...profiles].map((name) => [name, name]));
-  const choice = chooseClusters({ ...decision, status: { decisions: published } }, { ...world, names });
+  const choice = chooseClusters({ ...decision, status: { decisions: published } }, { ...context, names });
   return planSlices(decision, choice, existing);
 }
 

@@ -13,9 +13,9 @@ import type { PlacementPolicy } from '../../../../api/kinds/placement-policy.ts'
 import type { NamespaceElection } from '../../../../api/kinds/namespace-election.ts';
 import { convertObjects } from '../../../../cli/convert/convert-objects.ts';
 import { readObjects } from '../../../../cli/convert/read-objects.ts';
-import { simulate, type RecordedWorld } from '../../../../cli/plan/plan-simulation.ts';
+import { simulate, type RecordedState } from '../../../../cli/plan/plan-simulation.ts';
 import { plannedPods } from '../../../../cli/plan/planned-pods.ts';
-import { recordTarget } from '../../../../scheduler/explain/recorded-world.ts';
+import { recordTarget } from '../../../../scheduler/explain/recorded-inputs.ts';
 import { toKnownPolicy } from '../../../../scheduler/snapshot/placement-rules.ts';
 import type { TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
 import { withNodes } from '../../../support/builders.ts';
@@ -52,7 +52,7 @@ function placed(input: string, targets: readonly TargetSnapshot[], more = ''): R
     ({ metadata }) => [metadata.name, { ...metadata.labels, 'kubernetes.io/metadata.name': metadata.name }],
   ));
   const policies = (ofKind(/PlacementPolicy$/) as readonly PlacementPolicy[]).map(toKnownPolicy);
-  const world: RecordedWorld =
+  const world: RecordedState =
     { targets: targets.map(recordTarget), policies: { isComplete: true, policies, namespaces }, placed: [], elections };
   const text = objects.map((object) => stringify(object)).join('---\n');
   const { pods } = plannedPods([{ path: input, text }], 'default', (namespace) => elections.has(namespace));

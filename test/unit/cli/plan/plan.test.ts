@@ -6,9 +6,9 @@ import {
 import type { PlacementPolicySpec } from '../../../../api/kinds/placement-policy.ts';
 import { planText } from '../../../../cli/plan/plan-text.ts';
 import { plannedPods as plannedPodsOf } from '../../../../cli/plan/planned-pods.ts';
-import { simulate, type RecordedWorld } from '../../../../cli/plan/plan-simulation.ts';
+import { simulate, type RecordedState } from '../../../../cli/plan/plan-simulation.ts';
 import { parseAdd, suppose } from '../../../../cli/plan/what-if.ts';
-import { recordTarget } from '../../../../scheduler/explain/recorded-world.ts';
+import { recordTarget } from '../../../../scheduler/explain/recorded-inputs.ts';
 import type { PolicyBook } from '../../../../scheduler/snapshot/placement-rules.ts';
 import type { TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
 import { withNodes } from '../../../support/builders.ts';
@@ -37,11 +37,11 @@ const optedIn = (book: PolicyBook): PolicyBook => ({
     new Map([...book.namespaces].map(([name, labels]) => [name, { ...labels, 'multicluster-scheduler': 'enabled' }])),
 });
 
-function aWorld(targets: readonly TargetSnapshot[], spec: PlacementPolicySpec = {}): RecordedWorld {
+function aWorld(targets: readonly TargetSnapshot[], spec: PlacementPolicySpec = {}): RecordedState {
   return { targets: targets.map(recordTarget), policies: optedIn(aBook(aPolicy(spec))), placed: [] };
 }
 
-const outcomes = (text: string, world: RecordedWorld) =>
+const outcomes = (text: string, world: RecordedState) =>
   simulate(plannedPods(text, 'team-a').pods, world).map((pod) => (pod.kind === 'placed' ? pod.target : pod.kind));
 const four = withNodes({ cpu: '4', memory: '8Gi', pods: '110' });
 
@@ -216,7 +216,7 @@ describe('simulate', () => {
 describe('what admission does', () => {
   const [a] = [aPlace('a', {}, four)];
   const [world, bare] = [aWorld([a]), { ...aWorld([a]), policies: aBook() }];
-  const first = (text: string, on: RecordedWorld, rejected?: Parameters<typeof simulate>[2]) =>
+  const first = (text: string, on: RecordedState, rejected?: Parameters<typeof simulate>[2]) =>
     simulate(plannedPods(text, 'team-a').pods, on, rejected)[0];
 
   it('a DaemonSet is refused', () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { describe, it } from 'node:test';
 import { parseAdd, suppose, type AddedNodes } from '../../../../cli/plan/what-if.ts';
-import type { RecordedTarget } from '../../../../scheduler/explain/recorded-world.ts';
+import type { RecordedTarget } from '../../../../scheduler/explain/recorded-inputs.ts';
 
 const target = (name: string, more: Partial<RecordedTarget> = {}): RecordedTarget => ({
   ref: { kind: 'ClusterTarget', name }, key: `ClusterTarget/${name}`, nodeName: `admiralty-${name}`,

@@ -26,7 +26,7 @@ function aWorld(): unknown {
   return {
     targets, targetsWithout: () => targets, sourceId: 's', inFlight: [], cluster: {},
       sessions: { get: () => undefined },
-    world: { policies: aBook(), placed: { classes: () => [] } },
+    context: { policies: aBook(), placed: { classes: () => [] } },
   };
 }
 

@@ -19,13 +19,13 @@ function leased<T>(value: T): SharedUse<T> {
   return { value, release: () => undefined };
 }
 
-/** A world with this policy; nothing is asked of its target. */
-function worldOf(policy: string): LiveState {
+/** A state with this policy; nothing is asked of its target. */
+function stateOf(policy: string): LiveState {
   const targets = [aPlace('eu')];
   return {
     targets, targetsWithout: () => targets, sourceId: 's', inFlight: [], cluster: {},
     sessions: { get: () => undefined },
-    world: { policies: aBook(aPolicy({}, policy)), placed: { classes: () => [] } },
+    context: { policies: aBook(aPolicy({}, policy)), placed: { classes: () => [] } },
   } as unknown as LiveState;
 }
 
@@ -41,15 +41,15 @@ async function serve(server: ScriptedApiServer): Promise<never> {
   }
 }
 
-/** A server with the pod, which ends with the test, and what the pod's journey becomes in this world. */
-async function openJourney(test: TestContext, world: Pick<SchedulerInputs, 'look'>, simulate: Simulate) {
+/** A server with the pod, which ends with the test, and what the pod's journey becomes in this state. */
+async function openJourney(test: TestContext, inputs: Pick<SchedulerInputs, 'look'>, simulate: Simulate) {
   skipBackoff(test);
   const [server, ended] = [await ScriptedApiServer.start(), new AbortController()];
   void serve(server).catch(() => undefined); // nothing more is asked
   const seen = { unreadable: undefined, targets: undefined, onChange: () => () => undefined,
-    ...world } as unknown as SchedulerInputs;
+    ...inputs } as unknown as SchedulerInputs;
   const permissions = leased(new ViewerPermissions(server.client, 'team-a'));
-  const journey = new PodJourney(server.client, AT, { permissions, world: leased(seen), simulate });
+  const journey = new PodJourney(server.client, AT, { permissions, inputs: leased(seen), simulate });
   const running = journey.run(ended.signal);
   test.after(async () => {
     ended.abort();
@@ -77,7 +77,7 @@ describe('a pod whose evaluation fails', () => {
 
   it('keeps the evaluation of targets where only more pods could not be simulated', async (test) => {
     const simulate: Simulate = () => Promise.reject(new Error('a namespace is not readable'));
-    const until = await openJourney(test, { look: async () => worldOf('p') }, simulate);
+    const until = await openJourney(test, { look: async () => stateOf('p') }, simulate);
     const { explanation, planned } = await until((seen) => seen.planned !== undefined);
     assert.ok(explanation !== undefined && 'targets' in explanation);
     assert.ok(planned !== undefined && 'advice' in planned);
@@ -86,7 +86,7 @@ describe('a pod whose evaluation fails', () => {
 });
 
 describe('a pod that is looked at', () => {
-  it('shows no plan of a world that has been replaced', async (test) => {
+  it('shows no plan of a state that has been replaced', async (test) => {
     skipBackoff(test);
     const [server, ended] = [await ScriptedApiServer.start(), new AbortController()];
     test.after(() => {
@@ -95,9 +95,9 @@ describe('a pod that is looked at', () => {
     });
     void serve(server).catch(() => undefined); // nothing more is asked
     const plan: readonly PlannedPod[] = [{ kind: 'local', pod: 'team-a/web', message: 'it is not elected' }];
-    const after = worldOf('after');
-    let [current, changed, resume] = [worldOf('before'), (): void => undefined, (): void => undefined];
-    const world = {
+    const after = stateOf('after');
+    let [current, changed, resume] = [stateOf('before'), (): void => undefined, (): void => undefined];
+    const inputs = {
       unreadable: undefined, targets: undefined, look: async () => current, onChange: (listener: () => void) => {
         changed = listener;
         return () => undefined;
@@ -109,7 +109,7 @@ describe('a pod that is looked at', () => {
       return plan;
     }) as unknown as Simulate;
     const permissions = leased(new ViewerPermissions(server.client, 'team-a'));
-    const journey = new PodJourney(server.client, AT, { permissions, world: leased(world), simulate });
+    const journey = new PodJourney(server.client, AT, { permissions, inputs: leased(inputs), simulate });
     const seen = (policy: string) => new Promise<SeenJourney['planned']>((resolve) => {
       const forget = journey.onChange(() => {
         const { choice, planned } = journey.journey;
@@ -124,7 +124,7 @@ describe('a pod that is looked at', () => {
     const first = seen('after');
     current = after;
     changed();
-    assert.equal(await first, undefined, 'the simulation in the new world has not ended');
+    assert.equal(await first, undefined, 'the simulation in the new state has not ended');
     resume();
     ended.abort();
     await running;

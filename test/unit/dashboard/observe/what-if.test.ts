@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { LiveState } from '../../../../cli/placement/live-state.ts';
-import { whatIfWorld, type WhatIf } from '../../../../dashboard/observe/what-if.ts';
+import { whatIfState, type WhatIf } from '../../../../dashboard/observe/what-if.ts';
 import { LONGEST_SPEC } from '../../../../dashboard/wire/routes.ts';
 import { rulesFor } from '../../../../scheduler/snapshot/placement-rules.ts';
 import { aBook, aClusterPolicy, aPlace, aPolicy } from '../../../support/placement.ts';
@@ -15,33 +15,33 @@ const selected = { namespace: 'team-a', labels: { app: 'web' } };
 
 const POLICIES = aBook(aPolicy({ require: EU }), aPolicy({ podSelector: EU, forbid: EU }, 'q'), aClusterPolicy({}));
 
-function worldWith(policies = POLICIES): LiveState {
+function stateWith(policies = POLICIES): LiveState {
   return {
-    targets, targetsWithout: () => targets, sessions: {}, world: { policies }, sourceId: 's', inFlight: [],
+    targets, targetsWithout: () => targets, sessions: {}, context: { policies }, sourceId: 's', inFlight: [],
   } as unknown as LiveState;
 }
-const suppose = (whatIf: Partial<WhatIf>, world = worldWith()) =>
-  whatIfWorld(pod, world, { ...NOTHING, ...whatIf });
+const suppose = (whatIf: Partial<WhatIf>, state = stateWith()) =>
+  whatIfState(pod, state, { ...NOTHING, ...whatIf });
 const unreadablePartOf = (whatIf: Partial<WhatIf>) => {
-  const { world } = suppose(whatIf);
-  assert.ok('advice' in world);
-  return `${world.what}: ${world.why} ${world.advice}`;
+  const { state } = suppose(whatIf);
+  assert.ok('advice' in state);
+  return `${state.what}: ${state.why} ${state.advice}`;
 };
 
-describe('the world as a viewer supposes it', () => {
+describe('the state as a viewer supposes it', () => {
   it('is as it is while they suppose nothing, with policies to choose from', () => {
-    const world = worldWith();
-    const found = suppose({}, world);
-    assert.equal(found.world, world);
+    const state = stateWith();
+    const found = suppose({}, state);
+    assert.equal(found.state, state);
     assert.deepEqual(found.choice, {
       policies: ['PlacementPolicy/p', 'PlacementPolicy/q', 'ClusterPlacementPolicy/cp'],
     });
   });
 
   it('has another policy, by its name, with its spec to change', () => {
-    const { world, choice } = suppose({ policy: 'PlacementPolicy/q' });
-    assert.ok('sessions' in world);
-    assert.deepEqual(rulesFor(selected, world.world.policies).forbid.map(({ value }) => value), [EU]);
+    const { state, choice } = suppose({ policy: 'PlacementPolicy/q' });
+    assert.ok('sessions' in state);
+    assert.deepEqual(rulesFor(selected, state.context.policies).forbid.map(({ value }) => value), [EU]);
     assert.deepEqual(choice.whatIf, {
       title: 'PlacementPolicy team-a/q', isEdited: false, replaces: ['PlacementPolicy team-a/p'],
       keeps: ['ClusterPlacementPolicy cp'],
@@ -59,11 +59,11 @@ describe('the world as a viewer supposes it', () => {
   });
 
   it('lacks a target as well', () => {
-    const { world, choice } = suppose({ without: 'us', policy: 'PlacementPolicy/q' });
-    assert.ok('sessions' in world);
-    assert.deepEqual(world.targets.map(({ key }) => key), ['ClusterTarget/eu']);
-    assert.equal(world.targetsWithout('u').length, 1);
-    assert.equal(rulesFor(selected, world.world.policies).forbid.length, 1);
+    const { state, choice } = suppose({ without: 'us', policy: 'PlacementPolicy/q' });
+    assert.ok('sessions' in state);
+    assert.deepEqual(state.targets.map(({ key }) => key), ['ClusterTarget/eu']);
+    assert.equal(state.targetsWithout('u').length, 1);
+    assert.equal(rulesFor(selected, state.context.policies).forbid.length, 1);
     assert.notEqual(choice.whatIf, undefined);
     const part = unreadablePartOf({ without: 'mars', policy: 'PlacementPolicy/q' });
     assert.match(part, /^the evaluation of targets without mars/);
@@ -89,6 +89,6 @@ describe('the world as a viewer supposes it', () => {
 
   it('has at most 200 policies to choose from', () => {
     const many = Array.from({ length: 300 }, (_, index) => aPolicy({}, `p-${index}`));
-    assert.equal(suppose({}, worldWith(aBook(...many))).choice.policies.length, 200);
+    assert.equal(suppose({}, stateWith(aBook(...many))).choice.policies.length, 200);
   });
 });

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { SCORE_WEIGHTS_ANNOTATION } from '../../../../api/objects/keys.ts';
 import type { PlacementPolicySpec } from '../../../../api/kinds/placement-policy.ts';
 import { PlacedPods } from '../../../../scheduler/snapshot/placed-pods.ts';
-import { toPodToSchedule, type PlacementWorld } from '../../../../scheduler/decision/placement-constraints.ts';
+import { toPodToSchedule, type PlacementContext } from '../../../../scheduler/decision/placement-constraints.ts';
 import type { NodeRequirements } from '../../../../scheduler/snapshot/node-requirements.ts';
 import type { PodSpec } from '../../../../api/objects/core.ts';
 import {
@@ -13,11 +13,11 @@ import { aBook, aPlace, aPolicy } from '../../../support/placement.ts';
 
 const NOW = Date.parse('2026-01-01T00:01:00Z'); // a minute after pods were created
 
-function aWorld(spec: PlacementPolicySpec = {}, change: Partial<PlacementWorld> = {}): PlacementWorld {
+function aWorld(spec: PlacementPolicySpec = {}, change: Partial<PlacementContext> = {}): PlacementContext {
   return { policies: aBook(aPolicy(spec)), placed: new PlacedPods(), ...change };
 }
 
-function wishesOf(world: PlacementWorld, proxy = aProxyRecord(labelled({ app: 'web' })), sourcePod = aPod()) {
+function wishesOf(world: PlacementContext, proxy = aProxyRecord(labelled({ app: 'web' })), sourcePod = aPod()) {
   const pod = toPodToSchedule(
     { proxy, sourcePod, chaperon: aChaperon(), now: NOW }, world, [aPlace('a', { region: 'eu' }), aPlace('b')],
     { rejectedBy: new Map() },

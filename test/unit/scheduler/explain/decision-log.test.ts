@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { DecisionLog, Replayer, type DecisionLine, type Replay } from '../../../../scheduler/explain/decision-log.ts';
 import {
   parseRecordText, recordTarget, restoreTarget, toRecordText,
-} from '../../../../scheduler/explain/recorded-world.ts';
+} from '../../../../scheduler/explain/recorded-inputs.ts';
 import { schedulePod } from '../../../../scheduler/decision/schedule-pod.ts';
 import type { PodToSchedule, TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
 import { unavailable, withNodes, withoutSummary } from '../../../support/builders.ts';

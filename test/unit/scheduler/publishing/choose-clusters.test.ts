@@ -5,7 +5,7 @@ import * as fc from 'fast-check';
 import type { StringMap } from '../../../../api/objects/core.ts';
 import type { PlacementPolicySpec } from '../../../../api/kinds/placement-policy.ts';
 import type { ClusterDecision, ClusterDecisionSpec } from '../../../../api/placement/cluster-decision.ts';
-import { chooseClusters, type ClusterDecisionWorld } from '../../../../scheduler/publishing/choose-clusters.ts';
+import { chooseClusters, type ClusterDecisionContext } from '../../../../scheduler/publishing/choose-clusters.ts';
 import { PlacedPods } from '../../../../scheduler/snapshot/placed-pods.ts';
 import { toKnownPolicy } from '../../../../scheduler/snapshot/placement-rules.ts';
 import type { TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
@@ -51,7 +51,7 @@ function choose(given: Given) {
     ? []
     : [toKnownPolicy({ metadata: { namespace: 'shop', name: 'p' }, spec: policy })];
   const policies = { isComplete, policies: known, namespaces: new Map(Object.entries(namespaces)) };
-  const world: ClusterDecisionWorld = {
+  const world: ClusterDecisionContext = {
     targets, placement: { policies, placed: new PlacedPods() }, now: Date.parse(BORN) + seconds * 1_000,
     names: 'names' in given ? given.names : NAMES,
   };

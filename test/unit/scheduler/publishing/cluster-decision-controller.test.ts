@@ -71,7 +71,7 @@ async function start(t: TestContext, cluster: HeldCluster, given: Given = {}) {
     inputs: { listen, untilReadOrBroken: async () => undefined },
     state: {
       views: { snapshots: () => world.names.map((name) => aPlace(name)) },
-      world: { policies, placed: new PlacedPods() },
+      context: { policies, placed: new PlacedPods() },
     },
   } as unknown as ClusterDecisionOptions, stop.signal);
   inventory.run(stop.signal);

@@ -5,7 +5,7 @@ import * as fc from 'fast-check';
 import { evaluateTargets, schedulePod } from '../../../../scheduler/decision/schedule-pod.ts';
 import {
   parseRecordText, recordTarget, restoreTarget, toRecordText, type RecordedTarget,
-} from '../../../../scheduler/explain/recorded-world.ts';
+} from '../../../../scheduler/explain/recorded-inputs.ts';
 import type { PodToSchedule, TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
 import { unavailable, withNodes, withoutSummary, withRef, type Change } from '../../../support/builders.ts';
 import { aPlace, aPodWithConstraints, placed, rulesOf, withNodeInfo } from '../../../support/placement.ts';
