@@ -14,6 +14,7 @@ import { Informer } from '../kubernetes/watch/informer.ts';
 import { fullInformersOf } from '../kubernetes/watch/full-objects.ts';
 import { exportedServiceName, ownClusterId } from '../model/network/gateway-names.ts';
 import { podPrefixes, type PodPrefix } from '../model/network/pod-addresses.ts';
+import { splitKey } from '../model/pod/pod.ts';
 import { toDnsService, type DnsService } from './dns/dns-answer.ts';
 import { importServiceName, type ImportView } from './imports/import-objects.ts';
 import type { ExistingImport } from './imports/import-plan.ts';
@@ -163,7 +164,7 @@ export class ClustersetState {
 
   /** What is known of an export of this cluster. */
   exportOf(key: string): KnownExport {
-    const [namespace = '', name = ''] = key.split('/');
+    const { namespace, name } = splitKey(key);
     const stored = this.#clusterId === undefined
       ? undefined
       : this.#exportedServices.get(`${this.installNamespace}/${exportedServiceName(this.#clusterId, namespace, name)}`);
@@ -186,7 +187,7 @@ export class ClustersetState {
 
   /** The existing objects of an import. */
   existing(key: string): ExistingImport {
-    const [namespace = '', name = ''] = key.split('/');
+    const { namespace, name } = splitKey(key);
     return {
       serviceImport: this.#imports.get(key), service: this.#services.get(`${namespace}/${importServiceName(name)}`),
       slices: this.#slices.by('imported', key),

@@ -13,6 +13,7 @@ import { toExport, type Export } from './exports/exported-service.ts';
 import { isImported, toImportObjects, type ImportView } from './imports/import-objects.ts';
 import { importStatus, planImport } from './imports/import-plan.ts';
 import { planRequestedExport } from './exports/annotated-export.ts';
+import { splitKey } from '../model/pod/pod.ts';
 
 /** Dependencies of the controller. */
 export interface ServicesOptions {
@@ -92,8 +93,7 @@ class Services {
   }
 
   async import(key: string, signal: AbortSignal): Promise<ReconcileResult> {
-    const [namespace = ''] = key.split('/');
-    if (!this.#state.hasNamespace(namespace)) return DONE; // deleted along with the namespace
+    if (!this.#state.hasNamespace(splitKey(key).namespace)) return DONE; // deleted along with the namespace
     const view = this.#state.view(key);
     const existing = this.#state.existing(key);
     const plan = planImport(view && toImportObjects(view), existing);

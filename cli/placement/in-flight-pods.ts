@@ -6,6 +6,7 @@ import type { TargetClusters } from '../../targets/target-clusters.ts';
 import { restoreSourcePod } from '../../model/proxy/admission-record.ts';
 import { toPodChaperon } from '../../model/delegate/pod-chaperon.ts';
 import { toProxyPodRecord } from '../../model/proxy/proxy-pod.ts';
+import { splitKey } from '../../model/pod/pod.ts';
 import { requirementsIn } from '../../scheduler/decision/filters.ts';
 import { pendingCandidates, type PendingCandidate } from '../../scheduler/cache/pending-candidates.ts';
 import type { ClusterCache } from '../../scheduler/cycle/cluster-cache.ts';
@@ -72,7 +73,7 @@ export class InFlightReservations {
 async function requirementsOf(
   { client, sourceId, state }: Gathered, target: string, { key, uid }: PendingCandidate, signal: AbortSignal,
 ): Promise<NodeRequirements | undefined> {
-  const [namespace = '', name = ''] = key.split('/');
+  const { namespace, name } = splitKey(key);
   const pod = await client.get(PODS, { namespace, name }, signal).catch(unless(isNotFound));
   if (pod?.metadata.uid !== uid) return undefined;
   const [proxy, restored] = [toProxyPodRecord(pod), restoreSourcePod(pod)];

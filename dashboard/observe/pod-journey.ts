@@ -10,6 +10,7 @@ import { recordLive } from '../../cli/plan/record-live.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import { restoreSourcePod } from '../../model/proxy/admission-record.ts';
+import { splitKey } from '../../model/pod/pod.ts';
 import { messageOf } from '../../process/errors.ts';
 import type { Explanation } from '../../scheduler/explain/explain.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
@@ -234,7 +235,7 @@ async function delegateIn(
   { client }: TargetSession, key: string | undefined, signal: AbortSignal,
 ): Promise<{ readonly delegate?: Pod | undefined; readonly events?: readonly PodEvent[] | undefined }> {
   if (key === undefined) return {};
-  const [namespace = '', name = ''] = key.split('/');
+  const { namespace, name } = splitKey(key);
   const asked = client.withoutRateLimit(ASK_MS);
   const fieldSelector = `regarding.kind=Pod,regarding.name=${name}`;
   const [delegate, events] = await Promise.all([

@@ -7,13 +7,14 @@ import {
 import type { Condition, Pod } from '../../api/objects/core.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { UNCONFIRMED_GRACE_SECONDS } from '../../model/delegate/confirmation.ts';
+import { planRunOnceRemoval } from '../../model/delegate/delegation.ts';
 import { DELEGATE_REJECTED } from '../../model/delegate/remembered-delegate.ts';
 import { failoverGraceSecondsOf } from '../../model/pod/source-lease.ts';
 import type { Plan } from '../../model/objects/plan.ts';
 import { isTerminal } from '../../model/pod/pod.ts';
 import { digestOf, copiedStatus, toStatusPatch } from '../../model/pod/pod-status.ts';
 import { candidateStep } from './admiralty-protocol.ts';
-import { deletionOf, patchMetadata, patchStatus, planRunOnceRemoval, versionOf } from './chaperon-writes.ts';
+import { deletionOf, patchMetadata, patchStatus, versionOf } from './chaperon-writes.ts';
 import { toDelegatePod } from './make-delegate-pod.ts';
 import type { TargetPod } from '../target-cache/target-pod.ts';
 

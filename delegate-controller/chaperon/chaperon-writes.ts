@@ -1,9 +1,8 @@
-// The writes that a chaperon's plan consists of: patches of the chaperon, the delete of its delegate, and the removal
-// of the delegate's finalizer.
-import { RUN_ONCE_FINALIZER } from '../../api/objects/keys.ts';
+// The writes that a chaperon's plan consists of: patches of the chaperon, and the delete of its delegate.
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { POD_CHAPERONS, PODS } from '../../api/resource-types.ts';
 import type { Plan } from '../../model/objects/plan.ts';
+import { splitKey } from '../../model/pod/pod.ts';
 import type { TargetPod } from '../target-cache/target-pod.ts';
 
 /** Sets the chaperon's status, unless the chaperon has changed since it was observed. */
@@ -28,24 +27,11 @@ export function versionOf(
 
 /** Deletes this delegate and no later one of its name. */
 export function deletionOf({ key, uid }: TargetPod): Extract<Plan[number], { readonly kind: 'delete' }> {
-  return { kind: 'delete', type: PODS, at: nameOf(key), preconditions: { uid }, propagation: 'Background' };
+  return { kind: 'delete', type: PODS, at: splitKey(key), preconditions: { uid }, propagation: 'Background' };
 }
 
-/** Removes the finalizer of a delegate that must not run again; nothing where it has none. */
-export function planRunOnceRemoval({ key, runOnceFinalizer }: TargetPod): Plan {
-  if (runOnceFinalizer === undefined) return [];
-  const finalizers = runOnceFinalizer.finalizers.filter((finalizer) => finalizer !== RUN_ONCE_FINALIZER);
-  const patch = { metadata: { resourceVersion: runOnceFinalizer.resourceVersion, finalizers } };
-  return [{ kind: 'patch', type: PODS, at: nameOf(key), patchType: 'merge', patch }];
-}
-
-type Name = { readonly namespace: string | undefined; readonly name: string };
-
-function at({ metadata: { namespace, name = '' } }: PodChaperon): Name {
-  return { namespace, name };
-}
-
-function nameOf(key: string): Name {
-  const [namespace = '', name = ''] = key.split('/');
+function at(
+  { metadata: { namespace, name = '' } }: PodChaperon,
+): { readonly namespace: string | undefined; readonly name: string } {
   return { namespace, name };
 }

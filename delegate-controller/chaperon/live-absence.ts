@@ -4,13 +4,13 @@ import { POD_CHAPERONS, PODS } from '../../api/resource-types.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import type { TargetPod } from '../target-cache/target-pod.ts';
+import { splitKey } from '../../model/pod/pod.ts';
 
 /** Whether a delegate's own chaperon exists. Throws what API calls throw. */
 export async function chaperonExists(
   client: ClusterClient, { key, chaperonUid }: TargetPod, signal: AbortSignal,
 ): Promise<boolean> {
-  const [namespace = '', name = ''] = key.split('/');
-  const chaperon = await client.get(POD_CHAPERONS, { namespace, name }, signal).catch(unless(isNotFound));
+  const chaperon = await client.get(POD_CHAPERONS, splitKey(key), signal).catch(unless(isNotFound));
   return chaperon !== undefined && chaperon.metadata.uid === chaperonUid;
 }
 

@@ -6,6 +6,7 @@ import {
 import { apiVersionOf, SECRET_COPIES, SECRETS } from '../../api/resource-types.ts';
 import type { SecretCopy, SecretCopySpec } from '../../api/kinds/secret-copy.ts';
 import { NOTHING, type Plan } from '../../model/objects/plan.ts';
+import { splitKey } from '../../model/pod/pod.ts';
 import { copyDigest, isCopyOf } from './followed-copy.ts';
 import { FOLLOWED_KINDS, type FollowedKind } from './followed-kinds.ts';
 
@@ -41,17 +42,17 @@ export function toCopiedSecret(secret: Secret): CopiedSecret | undefined {
 
 /** The write that brings the report up to date. A report is garbage-collected with its Secret. */
 export function planReport(key: string, secret: CopiedSecret | undefined, report: SecretReport | undefined): Plan {
-  const [namespace = '', name = ''] = key.split('/');
+  const at = splitKey(key);
   if (secret === undefined || (report !== undefined && report.spec.secretUID !== secret.spec.secretUID)) {
     return report === undefined ? NOTHING : [{
-      kind: 'delete', type: SECRET_COPIES, at: { namespace, name }, preconditions: { uid: report.uid },
+      kind: 'delete', type: SECRET_COPIES, at, preconditions: { uid: report.uid },
       propagation: 'Background',
     }];
   }
   if (report === undefined) return [{ kind: 'create', type: SECRET_COPIES, object: toReport(secret) }];
   if (isSame(report.spec, secret.spec)) return NOTHING;
   const patch = { metadata: { uid: report.uid }, spec: secret.spec };
-  return [{ kind: 'patch', type: SECRET_COPIES, at: { namespace, name }, patchType: 'merge', patch }];
+  return [{ kind: 'patch', type: SECRET_COPIES, at, patchType: 'merge', patch }];
 }
 
 function toReport({ namespace, name, sourceId, spec }: CopiedSecret): SecretCopy {

@@ -4,7 +4,7 @@ import type { KubernetesObject, Service, StringMap } from '../../api/objects/cor
 import { FOLLOW_MARKS_ANNOTATION, ORIGINAL_SELECTOR_ANNOTATION } from '../../api/objects/keys.ts';
 import { valuesAt } from '../../model/objects/field-path.ts';
 import { NOTHING, type Command, type Plan } from '../../model/objects/plan.ts';
-import { objectKey } from '../../model/pod/pod.ts';
+import { objectKey, splitKey } from '../../model/pod/pod.ts';
 import { copyDigest, toCopy } from './followed-copy.ts';
 import type { FollowedKind } from './followed-kinds.ts';
 import { formatSelector, isSame, originalSelector, rewrittenSelector } from './followed-service.ts';
@@ -103,8 +103,7 @@ function planRemoval({ kind, unneededSince }: FollowState, copy: CopyObject, now
 }
 
 function deletion({ type }: FollowedKind, { key, uid }: CopyObject): Plan {
-  const [namespace = '', name = ''] = key.split('/');
-  return [{ kind: 'delete', type, at: { namespace, name }, preconditions: { uid }, propagation: 'Background' }];
+  return [{ kind: 'delete', type, at: splitKey(key), preconditions: { uid }, propagation: 'Background' }];
 }
 
 /** Whether an object can follow pods: a Service without a selector never does. */

@@ -15,6 +15,7 @@ import type { Chaperon } from '../../model/delegate/remembered-delegate.ts';
 import { SharedValues } from '../../model/objects/shared-values.ts';
 import { planChaperonDeletion } from '../../model/delegate/delegation.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
+import { splitKey } from '../../model/pod/pod.ts';
 import { planRunOnceRelease } from './feedback-plan.ts';
 
 /** What the collector works with. */
@@ -91,8 +92,7 @@ export class OrphanCollector {
 
   /** Uncached read in the source of the pod of a chaperon, when the cache has no such pod. */
   async #isStillWanted(chaperon: Chaperon, target: TargetCluster, signal: AbortSignal): Promise<boolean> {
-    const [namespace = '', name = ''] = chaperon.parentKey.split('/');
-    const pod = await this.#options.source.get(PODS, { namespace, name }, signal).catch(unless(isNotFound));
+    const pod = await this.#options.source.get(PODS, splitKey(chaperon.parentKey), signal).catch(unless(isNotFound));
     const nodeName = pod?.spec.nodeName ?? '';
     return pod?.metadata.uid === chaperon.parentUid && (nodeName === '' || nodeName === target.nodeName);
   }

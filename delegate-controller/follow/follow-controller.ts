@@ -13,7 +13,7 @@ import type { TargetCluster } from '../../targets/target-cluster.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
 import type { TargetSession } from '../../targets/target-session.ts';
 import { regardingPod } from '../../model/proxy/event-record.ts';
-import { isTerminal } from '../../model/pod/pod.ts';
+import { isTerminal, splitKey } from '../../model/pod/pod.ts';
 import { toProxyPodRecord, type ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { PROXY_PODS } from '../../model/proxy/proxy-selection.ts';
 import { FollowAnnotations } from './follow-annotations-controller.ts';
@@ -228,7 +228,7 @@ class Follow implements FollowContext {
 
   #sourceChanged(kind: FollowedKind, key: string): void {
     this.#enqueueEverywhere(kind, key);
-    const [namespace = ''] = key.split('/');
+    const { namespace } = splitKey(key);
     for (const other of FOLLOWED_KINDS) {
       if (other.need.kind !== 'refers-to' || other.need.plural !== kind.type.plural) continue;
       for (const { key: leading } of this.#sources.in(other, namespace)) this.#enqueueEverywhere(other, leading);

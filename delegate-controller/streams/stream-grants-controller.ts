@@ -12,6 +12,7 @@ import {
 } from '../../kubernetes/controller/controller.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
 import type { RoleObject } from '../../model/access/rbac-objects.ts';
+import { splitKey } from '../../model/pod/pod.ts';
 import type { SourceRule } from '../target-cache/source-rules.ts';
 import type { SourceRules } from '../target-cache/source-rules-cache.ts';
 import {
@@ -124,7 +125,7 @@ export class StreamGrants {
   }
 
   #isGranted(key: string): boolean {
-    const [namespace = '', name = ''] = key.split('/');
+    const { namespace, name } = splitKey(key);
     return [...this.#rolesOf(namespace).values()].some((pods) => pods.includes(name));
   }
 

@@ -10,6 +10,7 @@ import { POD_CHAPERONS, PODS } from '../../api/resource-types.ts';
 import type { Chaperon } from './remembered-delegate.ts';
 import { toDelegateMeta, toDelegatePodSpec } from './delegate-manifest.ts';
 import type { Plan } from '../objects/plan.ts';
+import { splitKey } from '../../model/pod/pod.ts';
 
 /**
  * Whether a target's delegate controller is alive; unknown until the first heartbeat. `admiralty`: an Admiralty
@@ -87,12 +88,12 @@ export function isStoppedWithFinalizer({ mode, terminating, graceSeconds, runOnc
   return mode === 'Pod' && terminating && graceSeconds === 0 && runOnceFinalizer !== undefined;
 }
 
-/** Removes the finalizer of a pod whose terminal status is stored. */
-export function planRunOnceRemoval({ namespace, name, runOnceFinalizer }: Chaperon): Plan {
+/** Removes the finalizer of a delegate that must not run again, once its terminal status is stored. */
+export function planRunOnceRemoval({ key, runOnceFinalizer }: Pick<Chaperon, 'key' | 'runOnceFinalizer'>): Plan {
   if (runOnceFinalizer === undefined) return [];
   const finalizers = runOnceFinalizer.finalizers.filter((finalizer) => finalizer !== RUN_ONCE_FINALIZER);
   const patch = { metadata: { resourceVersion: runOnceFinalizer.resourceVersion, finalizers } };
-  return [{ kind: 'patch', type: PODS, at: { namespace, name }, patchType: 'merge', patch }];
+  return [{ kind: 'patch', type: PODS, at: splitKey(key), patchType: 'merge', patch }];
 }
 
 /**

@@ -64,6 +64,12 @@ export function labelsAlike(labels: StringMap): StringMap {
   return Object.fromEntries(shared.slice(0, MAX_SELECTOR_LIST));
 }
 
+/** Namespace and name of a namespaced object's {@link objectKey}. */
+export function splitKey(key: string): { readonly namespace: string; readonly name: string } {
+  const [namespace = '', name = ''] = key.split('/');
+  return { namespace, name };
+}
+
 /**
  * `namespace/name`, or `name` for cluster-scoped objects; the key of queues and caches, as client-go's
  * MetaNamespaceKeyFunc.

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { ClusterProperty } from '../../api/placement/cluster-inventory.ts';
 import { CLUSTER_PROPERTIES } from '../../api/resource-types.ts';
 import { targetKey } from '../../model/naming/target-ref.ts';
+import { splitKey } from '../../model/pod/pod.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
 import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
@@ -74,7 +75,7 @@ class ProfileController {
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
-    const [namespace = '', name = ''] = key.split('/');
+    const { namespace, name } = splitKey(key);
     const { inventory, source } = this.#options;
     if (!inventory.knowsProfiles(namespace)) return DONE; // not served, or not allowed; enqueued once it is
     const existing = inventory.profile(key);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import * as fc from 'fast-check';
 import type { Pod } from '../../../../api/objects/core.ts';
 import {
   ELECT_ANNOTATION, PARENT_UID_LABEL, RUN_ONCE_FINALIZER, SOURCE_WATCHES_PODS_ANNOTATION,
@@ -109,10 +110,15 @@ describe('planChaperonDeletion', () => {
 });
 
 describe('planRunOnceRemoval', () => {
-  it("takes our finalizer away, from this version, and leaves others'", () => {
-    const [command] = planRunOnceRemoval(aDirect(finalized));
-    assert.ok(command?.kind === 'patch');
-    assert.deepEqual(command.patch, { metadata: { resourceVersion: '1', finalizers: ['example.com/other'] } });
+  it('removes our finalizer and keeps those of others in their order, in the version that was observed', () => {
+    const other: fc.Arbitrary<string> = fc.constantFrom('example.com/a', 'example.com/b', 'example.com/c');
+    fc.assert(fc.property(fc.uniqueArray(other), fc.nat({ max: 3 }), (others, at) => {
+      const [command, ...more] =
+        planRunOnceRemoval(aDirect(withFinalizers(...others.toSpliced(at, 0, RUN_ONCE_FINALIZER))));
+      assert.ok(command?.kind === 'patch' && more.length === 0);
+      assert.deepEqual(command.at, { namespace: 'team-a', name: 'web-abc' });
+      assert.deepEqual(command.patch, { metadata: { resourceVersion: '1', finalizers: others } });
+    }));
   });
 
   it('does nothing to one without the finalizer', () => assert.deepEqual(planRunOnceRemoval(aDirect()), []));

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { ObjectMeta, OwnerReference, Pod, PodSpec, StringMap } from '../../../../api/objects/core.ts';
 import { ELECT_ANNOTATION, PROXY_SCHEDULER } from '../../../../api/objects/keys.ts';
 import {
-  controllerOf, isBound, isElected, isGated, isProxyPod, isTerminal, isTerminating, objectKey,
+  controllerOf, isBound, isElected, isGated, isProxyPod, isTerminal, isTerminating, objectKey, splitKey,
 } from '../../../../model/pod/pod.ts';
 
 const elected: StringMap = { [ELECT_ANNOTATION]: '' };
@@ -58,6 +58,10 @@ describe('controllerOf', () => {
     controllerOf({ ownerReferences: [owner, { ...controller, controller: false }] }), undefined,
   ));
   it('finds none on a bare pod', () => assert.equal(controllerOf({}), undefined));
+});
+
+describe('splitKey', () => {
+  it('is the reverse of objectKey', () => assert.deepEqual(splitKey('a/b'), { namespace: 'a', name: 'b' }));
 });
 
 describe('objectKey', () => {
