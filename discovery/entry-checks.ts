@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
 import { DONE, startController, type Controller, type ReconcileResult } from '../kubernetes/controller/controller.ts';
-import { retryAfterMs, UNCHECKED, type AccessVerdict } from './access/access-verdict.ts';
+import { retryAfterMs, UNCHECKED, type AccessResult } from './access/access-result.ts';
 import { checkAccess, type AccessCheck, type CheckOptions, type KubeconfigAccess } from './access/check-access.ts';
 
 /** An entry whose access is to be checked. */
@@ -17,13 +17,13 @@ export interface EntryChecksOptions extends CheckOptions {
   readonly logger: Logger;
   /** What the target of an entry has, if there is one. */
   readonly knownOf: (discovery: string, entry: string) => AccessCheck['known'];
-  /** Called with the TargetDiscovery when a verdict has changed. */
+  /** Called with the TargetDiscovery when a result has changed. */
   readonly changed: (discovery: string) => void;
 }
 
 interface Checked extends CheckedEntry {
   readonly digest: string;
-  verdict: AccessVerdict;
+  result: AccessResult;
   failures: number;
 }
 
@@ -51,7 +51,7 @@ export class EntryChecks {
       const digest = hash('sha256', JSON.stringify([entry.access, entry.member]), 'hex');
       const known = before?.get(entry.entry);
       const isSame = known?.digest === digest;
-      after.set(entry.entry, isSame ? known : { ...entry, digest, verdict: UNCHECKED, failures: 0 });
+      after.set(entry.entry, isSame ? known : { ...entry, digest, result: UNCHECKED, failures: 0 });
     }
     this.#checked.set(discovery, after); // before a check starts, which it may do at once
     for (const [entry, checked] of after) {
@@ -65,23 +65,23 @@ export class EntryChecks {
   }
 
   /** What is known of an entry. */
-  verdictOf(discovery: string, entry: string): AccessVerdict {
-    return this.#checked.get(discovery)?.get(entry)?.verdict ?? UNCHECKED;
+  resultOf(discovery: string, entry: string): AccessResult {
+    return this.#checked.get(discovery)?.get(entry)?.result ?? UNCHECKED;
   }
 
   async #check(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const [discovery = '', entry = ''] = key.split(SEPARATOR);
     const checked = this.#find(discovery, entry);
-    if (checked === undefined || isFinal(checked.verdict)) return DONE;
+    if (checked === undefined || isFinal(checked.result)) return DONE;
     const { tenants, userAgent, gateways, knownOf, changed } = this.#options;
     const { access, member } = checked;
-    const verdict = await checkAccess(
+    const result = await checkAccess(
       { tenants, userAgent, gateways, access, member, known: knownOf(discovery, entry) }, signal,
     );
     if (this.#find(discovery, entry) !== checked) return DONE; // replaced in the meantime, and enqueued again
-    checked.verdict = verdict;
+    checked.result = result;
     changed(discovery);
-    if (verdict.kind !== 'unanswered') return DONE;
+    if (result.kind !== 'unanswered') return DONE;
     checked.failures += 1;
     return { kind: 'requeue-after', ms: retryAfterMs(checked.failures) };
   }
@@ -91,7 +91,7 @@ export class EntryChecks {
   }
 }
 
-function isFinal({ kind }: AccessVerdict): boolean {
+function isFinal({ kind }: AccessResult): boolean {
   return kind === 'answered' || kind === 'refused';
 }
 

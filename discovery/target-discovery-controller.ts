@@ -120,7 +120,7 @@ class DiscoveryController {
     checks.want(name, this.#toCheck(discovery, reading));
     const now = Date.now();
     const plan = planDiscovery({
-      discovery, reading, verdictOf: (entry) => checks.verdictOf(name, entry), targets: this.#knownTargets(),
+      discovery, reading, resultOf: (entry) => checks.resultOf(name, entry), targets: this.#knownTargets(),
       kubeconfigOf: (target) => this.#kubeconfigs.get(`${this.#namespace}/${target}`), seenAt: followed.seenAt,
       ownClusterId: this.#options.clusterId, namespace: this.#namespace, now,
     });

@@ -17,7 +17,7 @@ import { requestToken } from '../../kubernetes/client/service-account-token.ts';
 import { readClusterId } from '../../kubernetes/client/cluster-id.ts';
 import { KEY_NAMESPACE_REMEDY, keyNamespace } from '../../model/access/key-namespace.ts';
 import { onlyNamed, PART_OF, role, roleBinding, rule, serviceAccount } from '../../model/access/rbac-objects.ts';
-import { INVITATION_AUDIENCE, type InvitationData } from '../../peering/invitation/join-verdict.ts';
+import { INVITATION_AUDIENCE, type InvitationData } from '../../peering/invitation/join-decision.ts';
 import { AppError } from '../../process/errors.ts';
 import { signToken, TOKEN_KEY_BYTES } from '../../process/crypto/signed-token.ts';
 import { withCluster, withClusterFlags, withInstallNamespace, type ClusterFlags } from '../clusters/cluster-flags.ts';

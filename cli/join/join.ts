@@ -13,7 +13,7 @@ import { userAgent } from '../../kubernetes/client/open-cluster.ts';
 import { targetRefOf } from '../../model/naming/target-ref.ts';
 import { readClusterId } from '../../kubernetes/client/cluster-id.ts';
 import { Transport } from '../../kubernetes/http/transport.ts';
-import { joinKeyOf, toInvitationData, type InvitationData } from '../../peering/invitation/join-verdict.ts';
+import { joinKeyOf, toInvitationData, type InvitationData } from '../../peering/invitation/join-decision.ts';
 import {
   parseGrant, sourceSideManifests, targetKubeconfig, type GrantedAccess, type Peering,
 } from '../../peering/access/target-access.ts';

@@ -5,7 +5,7 @@ import type { ResourceType } from '../../api/objects/group-version.ts';
 import { CLUSTER_TARGETS, TARGETS } from '../../api/resource-types.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
-import { toInvitationData } from '../../peering/invitation/join-verdict.ts';
+import { toInvitationData } from '../../peering/invitation/join-decision.ts';
 import { unverifiedData } from '../../process/crypto/signed-token.ts';
 import type { Progress } from '../clusters/apply-objects.ts';
 import { installInto, installOptions } from '../install/install.ts';

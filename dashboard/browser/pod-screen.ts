@@ -1,6 +1,6 @@
-// The screen of one pod's journey: its stages, the verdict of every target, and what source and target say.
+// The screen of one pod's journey: its stages, the evaluation of every target, and what source and target say.
 import type {
-  ConditionRow, ContainerRow, EventRow, PodSide, PodScreen, Stage, StageState, Verdict, Verdicts,
+  ConditionRow, ContainerRow, EventRow, PodSide, PodScreen, Stage, StageState, TargetEvaluation, Evaluation,
 } from '../wire/screens.ts';
 import type { PolicyChoice, RecordedDecision } from '../wire/placement-rows.ts';
 import { addressOf, LONGEST_SPEC, type PodRoute, type Route } from '../wire/routes.ts';
@@ -17,7 +17,7 @@ const CHANGE = '  - ';
 
 /** The screen; of its route, what is supposed. */
 export function podContent(screen: PodScreen, route: Route): readonly Child[] {
-  const { pod, unreadable, stages, verdicts, containers, source, target } = screen;
+  const { pod, unreadable, stages, evaluation, containers, source, target } = screen;
   const notices = unreadableNotices(unreadable);
   if (pod === undefined) return unreadable.length > 0 ? notices : [emptyState(
     'Pod not found', 'It may have been deleted, and its workload may have created another one: see the list of pods.',
@@ -26,7 +26,7 @@ export function podContent(screen: PodScreen, route: Route): readonly Child[] {
     facts(screen), movePart(pod, screen), ...notices, el('h2', {}, 'Timeline'), timeline(stages), obstacle(stages),
     containers.length === 0 ? undefined : containerTable(pod, containers),
     screen.recorded === undefined ? undefined : recordedSection(screen.recorded, pod),
-    verdicts === undefined || route.screen !== 'pod' ? undefined : verdictSection(verdicts, screen, route),
+    evaluation === undefined || route.screen !== 'pod' ? undefined : evaluationSection(evaluation, screen, route),
     morePodsPart(screen.morePods),
     screen.choice === undefined || route.screen !== 'pod' ? undefined : policyForm(screen.choice, route),
     el('div', { class: 'sides' }, podSide('In the source', source), podSide('In the target', target)),
@@ -47,9 +47,9 @@ function facts({ pod }: PodScreen): HTMLElement | undefined {
 }
 
 /** The targets that could take it, as far as that is known. */
-function movePart(pod: NonNullable<PodScreen['pod']>, { actions, verdicts }: PodScreen): Child {
+function movePart(pod: NonNullable<PodScreen['pod']>, { actions, evaluation }: PodScreen): Child {
   if (!actions.includes('move')) return undefined;
-  const able = (verdicts?.targets ?? []).filter(({ answer, target }) => answer !== 'no' && target !== pod.target);
+  const able = (evaluation?.targets ?? []).filter(({ answer, target }) => answer !== 'no' && target !== pod.target);
   return moveForm(pod, able.map(({ target }) => target));
 }
 
@@ -113,16 +113,16 @@ function recordedSection(
   ];
 }
 
-function verdictSection({ outcome, targets }: Verdicts, screen: PodScreen, route: PodRoute): Child {
+function evaluationSection({ outcome, targets }: Evaluation, screen: PodScreen, route: PodRoute): Child {
   const { without, choice } = screen;
   const columns = ['Target', 'Result', { number: 'Score' }, 'Rejected because', 'All checks', 'What if'];
-  const rows = targets.map((verdict) => row(
-    verdict.target, verdict.target, pill(...answerOf(verdict)),
-    { number: verdict.score === undefined ? '' : verdict.score.toFixed(3) }, reasons(verdict), details(verdict),
-    link(addressOf({ ...route, without: verdict.target }), `Without ${verdict.target}`),
+  const rows = targets.map((evaluated) => row(
+    evaluated.target, evaluated.target, pill(...answerOf(evaluated)),
+    { number: evaluated.score === undefined ? '' : evaluated.score.toFixed(3) }, reasons(evaluated), details(evaluated),
+    link(addressOf({ ...route, without: evaluated.target }), `Without ${evaluated.target}`),
   ));
   return [
-    el('h2', {}, verdictTitle(screen)), choice?.whatIf === undefined ? undefined : whatIfPart(choice.whatIf),
+    el('h2', {}, evaluationTitle(screen)), choice?.whatIf === undefined ? undefined : whatIfPart(choice.whatIf),
     without === undefined ? undefined
       : el('p', {}, link(addressOf({ ...route, without: undefined }), 'Evaluate all targets')),
     choice?.whatIf === undefined ? undefined : el('p', {}, link(
@@ -133,7 +133,7 @@ function verdictSection({ outcome, targets }: Verdicts, screen: PodScreen, route
   ];
 }
 
-function verdictTitle({ without, choice }: PodScreen): string {
+function evaluationTitle({ without, choice }: PodScreen): string {
   const { whatIf } = choice ?? {};
   const edited = whatIf?.isEdited === true ? ', as written below,' : '';
   const parts = [
@@ -212,16 +212,16 @@ function outcomePart(outcome: readonly string[]): Child {
   ];
 }
 
-function answerOf({ answer }: Verdict): readonly [string, Tone] {
+function answerOf({ answer }: TargetEvaluation): readonly [string, Tone] {
   if (answer === 'no') return ['Rejected', 'bad'];
   return answer === 'chosen' ? ['First choice', 'good'] : ['Feasible', 'calm'];
 }
 
-function reasons({ rejections }: Verdict): Child {
+function reasons({ rejections }: TargetEvaluation): Child {
   return rejections.map(({ reason, message }) => el('div', {}, el('strong', {}, reason), `: ${message}`));
 }
 
-function details({ passed, rejections, scores }: Verdict): Child {
+function details({ passed, rejections, scores }: TargetEvaluation): Child {
   return el(
     'details', {}, el('summary', {}, `${passed.length} passed, ${rejections.length} failed`),
     el('ul', {}, passed.map((filter) => el('li', {}, `${filter}: passes`)),

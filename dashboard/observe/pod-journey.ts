@@ -1,4 +1,4 @@
-// One pod in source and target, with the verdict of every target, gathered while somebody looks at it.
+// One pod in source and target, with the evaluation of every target, gathered while somebody looks at it.
 import type { Pod } from '../../api/objects/core.ts';
 import { TARGET_ANNOTATION } from '../../api/objects/keys.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
@@ -34,7 +34,7 @@ import type { ViewerPermissions } from '../permissions/viewer-permissions.ts';
 const CORE_EVENTS: ResourceType<PodEvent> =
   { group: '', version: 'v1', plural: 'events', kind: 'Event', namespaced: true };
 /** Pause between two evaluations of the targets, in ms: each may ask one of them with a dry run. */
-const VERDICTS_PAUSE_MS = 10_000;
+const EVALUATION_PAUSE_MS = 10_000;
 /** What a target is asked has this long, in ms. */
 const ASK_MS = 4_000;
 const EVALUATION = 'the evaluation of targets';
@@ -78,8 +78,8 @@ export class PodJourney extends Observed implements Running {
       this.changed();
     },
   });
-  readonly #verdicts = new Refresh({
-    pauseMs: VERDICTS_PAUSE_MS, work: (signal) => this.#gatherVerdicts(signal),
+  readonly #evaluation = new Refresh({
+    pauseMs: EVALUATION_PAUSE_MS, work: (signal) => this.#gatherEvaluation(signal),
     failed: (error) => {
       [this.#explanation, this.#planned] = [unreadablePartOf(EVALUATION, error), undefined];
       this.changed();
@@ -104,7 +104,7 @@ export class PodJourney extends Observed implements Running {
       () => {
         this.changed();
         this.#side.wake();
-        this.#verdicts.wake();
+        this.#evaluation.wake();
       },
     );
     const fieldSelector = `involvedObject.kind=Pod,involvedObject.name=${name}`;
@@ -119,10 +119,10 @@ export class PodJourney extends Observed implements Running {
   async run(signal: AbortSignal): Promise<void> {
     const forget = this.#inputs.value.onChange(() => {
       if (this.#inputs.value.unreadable !== undefined) this.changed();
-      this.#verdicts.wake();
+      this.#evaluation.wake();
       if (!isSame(this.#known, this.#knownNow())) this.#side.wake();
     });
-    const parts = [this.#pod, this.#events, this.#actions, this.#side, this.#verdicts];
+    const parts = [this.#pod, this.#events, this.#actions, this.#side, this.#evaluation];
     await Promise.all(parts.map((part) => part.run(signal)));
     forget();
     this.#inputs.release();
@@ -155,7 +155,7 @@ export class PodJourney extends Observed implements Running {
     return true;
   }
 
-  async #gatherVerdicts(signal: AbortSignal): Promise<boolean> {
+  async #gatherEvaluation(signal: AbortSignal): Promise<boolean> {
     const [pod] = knownRecords(this.#pod.reading) ?? [];
     const state = pod === undefined ? undefined : await this.#inputs.value.look();
     if (pod === undefined || state === undefined) return false;

@@ -2,10 +2,10 @@
 // functions decide now.
 import type { Filters } from '../wire/routes.ts';
 import type { ComparedTarget, DecisionRow, RecordedDecision } from '../wire/placement-rows.ts';
-import type { DecisionScreen, DecisionsScreen, Verdict, Verdicts } from '../wire/screens.ts';
+import type { DecisionScreen, DecisionsScreen, TargetEvaluation, Evaluation } from '../wire/screens.ts';
 import { readRecord, recordedDecision } from '../pod/recorded-decision.ts';
 import { filtered, MOST_ROWS, rowOf } from './pod-lists.ts';
-import { verdictsOrReason, type SeenJourney } from './pod-view.ts';
+import { evaluationOrReason, type SeenJourney } from './pod-view.ts';
 import { unreadableIn, knownRecords } from './reading.ts';
 import { toSeenPod, type SeenPod } from './seen-pod.ts';
 import type { SeenSource } from './targets-view.ts';
@@ -44,24 +44,24 @@ export function decisionScreen({ namespace, pod, explanation }: SeenJourney): De
   const [found] = knownRecords(pod) ?? [];
   if (found === undefined) return { screen: 'decision', targets: [], unreadable };
   const [recorded, seen] = [recordedDecision(found), toSeenPod(found)];
-  const { verdicts, unreadable: alsoUnreadable } = verdictsOrReason(explanation);
+  const { evaluation, unreadable: alsoUnreadable } = evaluationOrReason(explanation);
   return {
-    screen: 'decision', pod: rowOf(seen), at: seen.boundAt, recorded, outcome: verdicts?.outcome,
-    isSame: recorded && verdicts && chosenIn(verdicts) === recorded.target,
-    targets: comparedTargets(recorded, verdicts),
+    screen: 'decision', pod: rowOf(seen), at: seen.boundAt, recorded, outcome: evaluation?.outcome,
+    isSame: recorded && evaluation && chosenIn(evaluation) === recorded.target,
+    targets: comparedTargets(recorded, evaluation),
     unreadable: alsoUnreadable === undefined ? unreadable : [...unreadable, alsoUnreadable],
   };
 }
 
-function chosenIn({ targets }: Verdicts): string | undefined {
+function chosenIn({ targets }: Evaluation): string | undefined {
   return targets.find(({ answer }) => answer === 'chosen')?.target;
 }
 
 /** Those of the record first, then those that it does not name. */
 function comparedTargets(
-  recorded: RecordedDecision | undefined, verdicts: Verdicts | undefined,
+  recorded: RecordedDecision | undefined, evaluation: Evaluation | undefined,
 ): readonly ComparedTarget[] {
-  const now = new Map(verdicts?.targets.map((verdict) => [verdict.target, verdict]));
+  const now = new Map(evaluation?.targets.map((evaluated) => [evaluated.target, evaluated]));
   const named = new Map<string, ComparedTarget['before']>(recorded && [
     [recorded.target, { answer: 'chosen', why: `score ${recorded.score.toFixed(3)}` }],
     ...recorded.rejected.map(({ target, reason }) => [target, { answer: 'no', why: reason }] as const),
@@ -71,10 +71,10 @@ function comparedTargets(
 }
 
 function comparedTarget(
-  target: string, before: ComparedTarget['before'], verdict: Verdict | undefined,
+  target: string, before: ComparedTarget['before'], evaluated: TargetEvaluation | undefined,
 ): ComparedTarget {
-  if (verdict === undefined) return { target, before };
-  const { answer, score, rejections } = verdict;
+  if (evaluated === undefined) return { target, before };
+  const { answer, score, rejections } = evaluated;
   const now = {
     answer, why: score === undefined ? rejections.map(({ reason, message }) => `${reason}: ${message}`).join('; ')
       : `score ${score.toFixed(3)}`,

@@ -37,9 +37,9 @@ export function waitingGroups(source: SeenSource, filters: Filters): readonly Wa
 /** How the scheduler would decide for the first pod of a group, by its UID; missing where that is not known. */
 export type Explanations = ReadonlyMap<string, Explanation>;
 
-/** The screen; `verdictsUnreadable` says why there are no explanations. */
+/** The screen; `unevaluated` says why there are no explanations. */
 export function pendingScreen(
-  source: SeenSource, groups: readonly WaitingGroup[], explanations: Explanations, verdictsUnreadable?: UnreadablePart,
+  source: SeenSource, groups: readonly WaitingGroup[], explanations: Explanations, unevaluated?: UnreadablePart,
 ): PendingScreen {
   const isExplainable = groups.some(({ pods: [first] }) => first.nodeName === undefined);
   return {
@@ -48,7 +48,7 @@ export function pendingScreen(
     reasons: groups.length, total: groups.reduce((sum, { pods }) => sum + pods.length, 0),
     unreadable: [
       ...unreadableIn({ pods: source.pods }, source.namespace),
-      ...(verdictsUnreadable !== undefined && isExplainable ? [verdictsUnreadable] : []),
+      ...(unevaluated !== undefined && isExplainable ? [unevaluated] : []),
     ],
   };
 }

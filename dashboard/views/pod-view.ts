@@ -1,4 +1,4 @@
-// The screen of one pod's journey: its stages, the verdict of every target, and what source and target say.
+// The screen of one pod's journey: its stages, the evaluation of every target, and what source and target say.
 import type { Pod } from '../../api/objects/core.ts';
 import { outcomeLines } from '../../cli/placement/explanation-text.ts';
 import { shortTargetName } from '../../model/naming/target-ref.ts';
@@ -6,7 +6,7 @@ import { controllerOf, isTerminal, isTerminating } from '../../model/pod/pod.ts'
 import type { ExplainedTarget, Explanation } from '../../scheduler/explain/explain.ts';
 import type { ActionKind } from '../wire/actions.ts';
 import type { MorePods, PolicyChoice } from '../wire/placement-rows.ts';
-import type { UnreadablePart, PodSide, PodScreen, Verdict, Verdicts } from '../wire/screens.ts';
+import type { UnreadablePart, PodSide, PodScreen, TargetEvaluation, Evaluation } from '../wire/screens.ts';
 import { conditionRows, containerRows, eventRows, type PodEvent } from '../pod/pod-events.ts';
 import { recordedDecision } from '../pod/recorded-decision.ts';
 import { stagesOf, type TargetSide } from '../pod/stages.ts';
@@ -45,15 +45,15 @@ export function podScreen(journey: SeenJourney): PodScreen | undefined {
   const unreadable = unreadableIn({ pods: pod, events }, namespace);
   const [found] = knownRecords(pod) ?? [];
   if (found === undefined) return { screen: 'pod', stages: [], containers: [], actions: [], unreadable };
-  const { verdicts, unreadable: verdictsUnreadable } = verdictsOrReason(explanation);
+  const { evaluation, unreadable: evaluationUnreadable } = evaluationOrReason(explanation);
   const { morePods, unreadable: morePodsUnreadable } = morePodsOrReason(planned);
   const targetUnreadable = targetSide.kind === 'unknown' ? targetSide.unreadable : undefined;
-  const unknown = [targetUnreadable, verdictsUnreadable, morePodsUnreadable].filter((part) => part !== undefined);
+  const unknown = [targetUnreadable, evaluationUnreadable, morePodsUnreadable].filter((part) => part !== undefined);
   return {
     screen: 'pod', pod: rowOf(toSeenPod(found)), stages: stagesOf(found, targetSide),
     unreadable: [...unreadable, ...distinct(unknown)],
-    recorded: recordedDecision(found), without, verdicts, choice,
-    morePods: verdicts && morePods,
+    recorded: recordedDecision(found), without, evaluation, choice,
+    morePods: evaluation && morePods,
     containers: containerRows(found), actions: isMovable(found) ? actions : [],
     source: sideOf(found, knownRecords(events)),
     target: targetSide.kind === 'found' && targetSide.delegate !== undefined
@@ -78,12 +78,12 @@ function sideOf(pod: Pod, events: readonly PodEvent[] | undefined): PodSide {
   };
 }
 
-/** The verdicts, or why there are none; neither while they are being gathered. */
-export function verdictsOrReason(
+/** The evaluation, or why there is none; neither while it is being gathered. */
+export function evaluationOrReason(
   explanation: SeenJourney['explanation'],
-): { readonly verdicts?: Verdicts; readonly unreadable?: UnreadablePart } {
+): { readonly evaluation?: Evaluation; readonly unreadable?: UnreadablePart } {
   if (explanation === undefined) return {};
-  return 'advice' in explanation ? { unreadable: explanation } : { verdicts: verdictsOf(explanation) };
+  return 'advice' in explanation ? { unreadable: explanation } : { evaluation: evaluationOf(explanation) };
 }
 
 /** Where more pods would go, or why that is not known; neither where nobody asked. */
@@ -110,14 +110,16 @@ function morePodsOf(planned: readonly FurtherPod[]): MorePods {
 }
 
 /** An explanation as a matrix: targets by filters and scores. */
-export function verdictsOf(explanation: Explanation): Verdicts {
+export function evaluationOf(explanation: Explanation): Evaluation {
   return {
     outcome: outcomeLines(explanation),
-    targets: explanation.targets.map((target) => verdictOf(target, target.target === explanation.chosen)),
+    targets: explanation.targets.map((target) => evaluatedTarget(target, target.target === explanation.chosen)),
   };
 }
 
-function verdictOf({ target, checks, scores = [], score }: ExplainedTarget, isChosen: boolean): Verdict {
+function evaluatedTarget(
+  { target, checks, scores = [], score }: ExplainedTarget, isChosen: boolean,
+): TargetEvaluation {
   return {
     target: shortTargetName(target),
     answer: isChosen ? 'chosen' : score === undefined ? 'no' : 'possible',

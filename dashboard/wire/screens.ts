@@ -145,7 +145,7 @@ export interface Stage {
 }
 
 /** How filters and scores judge a target now. */
-export interface Verdict {
+export interface TargetEvaluation {
   readonly target: string;
   readonly answer: 'chosen' | 'possible' | 'no';
   readonly score?: number | undefined;
@@ -155,11 +155,11 @@ export interface Verdict {
 }
 
 /** How the scheduler would decide now. */
-export interface Verdicts {
+export interface Evaluation {
   /** The outcome in sentences, as `isthmus explain` prints it. */
   readonly outcome: readonly string[];
   /** Best first. */
-  readonly targets: readonly Verdict[];
+  readonly targets: readonly TargetEvaluation[];
 }
 
 /** A condition of a pod. */
@@ -210,7 +210,7 @@ export interface PodScreen extends Screen {
   readonly recorded?: RecordedDecision | undefined;
   /** Targets were evaluated as if this one were not there. */
   readonly without?: string | undefined;
-  readonly verdicts?: Verdicts | undefined;
+  readonly evaluation?: Evaluation | undefined;
   /** Missing where targets cannot be evaluated. */
   readonly choice?: PolicyChoice | undefined;
   /** Missing where nobody asked for more pods, and where targets cannot be evaluated. */

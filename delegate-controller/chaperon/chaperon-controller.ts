@@ -182,7 +182,7 @@ class ChaperonControl {
     return DONE;
   }
 
-  /** Whether the plan deletes a pod to which somebody has a permission by its name. */
+  /** Whether the plan deletes a pod while its source still has a permission for that name. */
   #mustBeReleased({ metadata }: PodChaperon, plan: Plan): boolean {
     return plan.some((command) => command.kind === 'delete' && command.type === PODS)
       && !this.#options.streams.release(objectKey(metadata));
@@ -213,9 +213,9 @@ class ChaperonControl {
 
   /** Checks the source's rules, then its ResourceShares. */
   #admit(key: string, chaperon: PodChaperon): ReturnType<ResourceShares['admit']> {
-    const verdict = this.#options.sources.judge(chaperon);
-    if (verdict.kind === 'rejected') return verdict;
-    return verdict.kind === 'unknown' ? verdict.kind : this.#options.resourceShares.admit(key, chaperon);
+    const admission = this.#options.sources.admit(chaperon);
+    if (admission.kind === 'rejected') return admission;
+    return admission.kind === 'unknown' ? admission.kind : this.#options.resourceShares.admit(key, chaperon);
   }
 
   async #reject(chaperon: PodChaperon, message: string, signal: AbortSignal): Promise<ReconcileResult> {

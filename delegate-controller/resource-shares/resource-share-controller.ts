@@ -11,7 +11,7 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
 import { isTerminal } from '../../model/pod/pod.ts';
-import { ResourceShareLedger, type ResourceShareRecord, type ResourceShareVerdict } from './resource-share-ledger.ts';
+import { ResourceShareLedger, type ResourceShareRecord, type ResourceShareAdmission } from './resource-share-ledger.ts';
 import { resourceShareStatusPatch, toResourceShareStatus } from './resource-share-status.ts';
 import type { TargetPod } from '../target-cache/target-pod.ts';
 
@@ -90,7 +90,7 @@ export class ResourceShares {
   }
 
   /** Whether the delegate of a chaperon may be created; if so it is counted. `unknown` before the shares are synced. */
-  admit(key: string, chaperon: PodChaperon): ResourceShareVerdict | 'unknown' {
+  admit(key: string, chaperon: PodChaperon): ResourceShareAdmission | 'unknown' {
     if (!this.#isKnown()) return 'unknown';
     return this.ledger.admit(key, sourceOf(chaperon), chaperon.spec);
   }

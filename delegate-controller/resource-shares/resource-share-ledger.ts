@@ -16,7 +16,8 @@ export interface ResourceShareRecord {
 }
 
 /** Whether a delegate may be created; if not, a message for the pod's author. */
-export type ResourceShareVerdict = { readonly kind: 'fits' } | { readonly kind: 'rejected'; readonly message: string };
+export type ResourceShareAdmission = { readonly kind: 'fits' }
+  | { readonly kind: 'rejected'; readonly message: string };
 
 interface Usage {
   readonly requests: ResourceAmounts;
@@ -24,7 +25,7 @@ interface Usage {
 }
 
 const NOTHING_USED: Usage = { requests: NO_AMOUNTS, limits: NO_AMOUNTS };
-const FITS: ResourceShareVerdict = { kind: 'fits' };
+const FITS: ResourceShareAdmission = { kind: 'fits' };
 
 /** ResourceShares and their usage. */
 export class ResourceShareLedger {
@@ -66,11 +67,11 @@ export class ResourceShareLedger {
   }
 
   /** Counts the delegate of this key if the shares of its source allow it. */
-  admit(key: string, source: string, spec: PodSpec): ResourceShareVerdict {
+  admit(key: string, source: string, spec: PodSpec): ResourceShareAdmission {
     if (this.#charges.has(key)) return FITS;
     for (const share of this.#sharesOf(source)) {
-      const verdict = this.#check(share, source, spec);
-      if (verdict.kind === 'rejected') return verdict;
+      const admission = this.#check(share, source, spec);
+      if (admission.kind === 'rejected') return admission;
     }
     this.charge(key, source, spec);
     return FITS;
@@ -89,7 +90,7 @@ export class ResourceShareLedger {
     return own.length > 0 ? own : all.filter(({ spec }) => spec.source === ANY_SOURCE);
   }
 
-  #check({ name, spec }: ResourceShareRecord, source: string, pod: PodSpec): ResourceShareVerdict {
+  #check({ name, spec }: ResourceShareRecord, source: string, pod: PodSpec): ResourceShareAdmission {
     if (spec.cordoned === true) {
       return rejected(`ResourceShare ${name} is cordoned: the cluster accepts no new pods of this source`);
     }
@@ -153,7 +154,7 @@ function excessOf(
   return undefined;
 }
 
-function rejected(message: string): ResourceShareVerdict {
+function rejected(message: string): ResourceShareAdmission {
   return { kind: 'rejected', message };
 }
 

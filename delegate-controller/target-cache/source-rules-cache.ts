@@ -8,8 +8,8 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
 import { rejectionOf, toSourceRule, type SourceRule } from './source-rules.ts';
 
-/** The verdict about a PodChaperon. */
-export type SourceVerdict = { readonly kind: 'unknown' } | { readonly kind: 'allowed' }
+/** Whether the rules of its source admit a PodChaperon. */
+export type SourceAdmission = { readonly kind: 'unknown' } | { readonly kind: 'allowed' }
   | { readonly kind: 'rejected'; readonly message: string };
 
 /** What the rules are read with. */
@@ -49,7 +49,7 @@ export class SourceRules {
   }
 
   /** Whether a delegate may be created; `unknown` until all sources are synced. */
-  judge(chaperon: PodChaperon): SourceVerdict {
+  admit(chaperon: PodChaperon): SourceAdmission {
     const rules = this.all;
     if (rules === undefined) return { kind: 'unknown' };
     const message = rejectionOf(chaperon, { rules, ownClusterId: this.#ownClusterId });

@@ -9,7 +9,7 @@ import { readKubeconfig, type ClusterConnection } from '../../kubernetes/credent
 import { Transport } from '../../kubernetes/http/transport.ts';
 import type { TenantRules } from '../../targets/access/tenant-rules.ts';
 import type { RegisteredAccess, ServerOverride } from '../entry/registered-cluster.ts';
-import type { AccessVerdict } from './access-verdict.ts';
+import type { AccessResult } from './access-result.ts';
 import { connectionProblem, minimalKubeconfig } from './minimal-kubeconfig.ts';
 
 /** Access by a kubeconfig. */
@@ -38,7 +38,7 @@ const UID = /^[\w-]{1,64}$/;
 const ANSWER_MS = 5_000;
 
 /** Checks it. Throws only when `signal` is aborted. */
-export async function checkAccess(check: AccessCheck, signal: AbortSignal): Promise<AccessVerdict> {
+export async function checkAccess(check: AccessCheck, signal: AbortSignal): Promise<AccessResult> {
   let connection: ClusterConnection;
   try {
     connection = await readConnection(check);
@@ -84,7 +84,7 @@ function withServer(
 async function identify(
   connection: ClusterConnection, { kubeconfig, userAgent }: { readonly kubeconfig: string; readonly userAgent: string },
   signal: AbortSignal,
-): Promise<AccessVerdict> {
+): Promise<AccessResult> {
   const client = new ClusterClient(new Transport(connection, userAgent)).withoutRateLimit(ANSWER_MS);
   try {
     const { metadata: { uid } } = await client.get(NAMESPACES, { name: CLUSTER_NAMESPACE }, signal);

@@ -1,6 +1,6 @@
 // Decides what each entry of a registry becomes: the target that it is already, a new one, or none, and why.
 import type { EntryState, TargetDiscoverySpec } from '../../api/registry/target-discovery.ts';
-import type { AccessVerdict } from '../access/access-verdict.ts';
+import type { AccessResult } from '../access/access-result.ts';
 import type { RegisteredCluster } from '../entry/registered-cluster.ts';
 import type { KnownTarget } from './known-target.ts';
 import { targetNameOf } from './target-names.ts';
@@ -8,7 +8,7 @@ import { targetNameOf } from './target-names.ts';
 /** What is known when entries are placed. */
 export interface EntryFacts {
   readonly clusters: readonly RegisteredCluster[];
-  readonly verdictOf: (entry: string) => AccessVerdict;
+  readonly resultOf: (entry: string) => AccessResult;
   /** All ClusterTargets. */
   readonly targets: readonly KnownTarget[];
   /** Label value of this TargetDiscovery. */
@@ -94,25 +94,25 @@ class Placing {
       case 'refused':
         return { cluster, state: 'Refused', message: access.message };
       case 'kubeconfig':
-        return this.#placeNew(cluster, this.#facts.verdictOf(cluster.entry));
+        return this.#placeNew(cluster, this.#facts.resultOf(cluster.entry));
     }
   }
 
-  #placeNew(cluster: RegisteredCluster, verdict: AccessVerdict): PlacedEntry {
-    switch (verdict.kind) {
+  #placeNew(cluster: RegisteredCluster, result: AccessResult): PlacedEntry {
+    switch (result.kind) {
       case 'unchecked':
         return { cluster, state: 'Connecting' };
       case 'refused':
-        return { cluster, state: 'Refused', message: verdict.message };
+        return { cluster, state: 'Refused', message: result.message };
       case 'unanswered':
-        return { cluster, state: 'Unreachable', message: verdict.message };
+        return { cluster, state: 'Unreachable', message: result.message };
       case 'answered':
-        return this.#placeAnswered(cluster, verdict);
+        return this.#placeAnswered(cluster, result);
     }
   }
 
   #placeAnswered(
-    cluster: RegisteredCluster, { clusterId, kubeconfig }: Extract<AccessVerdict, { readonly kind: 'answered' }>,
+    cluster: RegisteredCluster, { clusterId, kubeconfig }: Extract<AccessResult, { readonly kind: 'answered' }>,
   ): PlacedEntry {
     const { ownClusterId, spec } = this.#facts;
     if (clusterId === ownClusterId) return { cluster, state: 'ThisCluster', clusterId };
@@ -146,12 +146,12 @@ class Placing {
     const { access } = cluster;
     const kept = { cluster, state: 'Target', target: existing.name, existing, clusterId: existing.clusterId } as const;
     if (access.kind === 'this-cluster') return kept;
-    const verdict = access.kind === 'kubeconfig' ? this.#facts.verdictOf(cluster.entry) : access;
-    if (verdict.kind === 'unchecked') return kept;
-    if (verdict.kind !== 'answered') return {
-      ...kept, message: `the credentials before are kept: ${verdict.message}`,
+    const result = access.kind === 'kubeconfig' ? this.#facts.resultOf(cluster.entry) : access;
+    if (result.kind === 'unchecked') return kept;
+    if (result.kind !== 'answered') return {
+      ...kept, message: `the credentials before are kept: ${result.message}`,
     };
-    const { clusterId = existing.clusterId, kubeconfig } = verdict;
+    const { clusterId = existing.clusterId, kubeconfig } = result;
     if (existing.clusterId !== undefined && clusterId !== existing.clusterId) return {
       ...kept,
       message:

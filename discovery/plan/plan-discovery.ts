@@ -6,7 +6,7 @@ import { CLUSTER_TARGETS, SECRETS } from '../../api/resource-types.ts';
 import { toLabelValue } from '../../model/naming/names.ts';
 import type { Command, Plan } from '../../model/objects/plan.ts';
 import type { RegistryReading } from '../entry/registry-reading.ts';
-import type { AccessVerdict } from '../access/access-verdict.ts';
+import type { AccessResult } from '../access/access-result.ts';
 import { planDepartures, type Departure } from './departures.ts';
 import type { KnownTarget } from './known-target.ts';
 import { ownTargets, placeEntries, type PlacedEntry } from './place-entries.ts';
@@ -19,7 +19,7 @@ const FIELD_MANAGER = 'isthmus-discovery';
 export interface DiscoveryFacts {
   readonly discovery: TargetDiscovery;
   readonly reading: RegistryReading;
-  readonly verdictOf: (entry: string) => AccessVerdict;
+  readonly resultOf: (entry: string) => AccessResult;
   /** All ClusterTargets. */
   readonly targets: readonly KnownTarget[];
   /** The kubeconfig that is kept for a target; undefined when there is none. */
@@ -57,7 +57,7 @@ export function planDiscovery(facts: DiscoveryFacts): DiscoveryPlan {
   if (reading.kind === 'unread') return NOTHING_KNOWN;
   const scope = { targets: facts.targets, discovery: toLabelValue(discovery.metadata.name ?? '') };
   const placed = placeEntries({
-    ...scope, clusters: reading.clusters, verdictOf: facts.verdictOf, spec: discovery.spec,
+    ...scope, clusters: reading.clusters, resultOf: facts.resultOf, spec: discovery.spec,
     ownClusterId: facts.ownClusterId,
   });
   const own = ownTargets(scope);

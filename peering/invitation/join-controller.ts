@@ -20,9 +20,9 @@ import { sealerFor } from '../../process/crypto/sealed-message.ts';
 import { verifyToken, type VerifiedToken } from '../../process/crypto/signed-token.ts';
 import { AccountTakenError, establishIdentity } from '../identity/establish-identity.ts';
 import {
-  INVITATION_AUDIENCE, joinKeyOf, judgeJoin, KEY_UNUSABLE, refusalOfToken, toInvitationData, type JoinVerdict,
+  INVITATION_AUDIENCE, joinKeyOf, decideJoin, KEY_UNUSABLE, refusalOfToken, toInvitationData, type JoinDecision,
   type Refusal,
-} from './join-verdict.ts';
+} from './join-decision.ts';
 import { toSourceIdentity, type SourceIdentity } from '../identity/source-identity.ts';
 import {
   peeringIdentity, sourceAccount, type GrantedAccess, type Peering,
@@ -55,7 +55,7 @@ interface Accepted {
 }
 
 type Judged = Accepted | Refusal
-  | (Extract<JoinVerdict, { readonly kind: 'wait' }> & { readonly untilMs: number });
+  | (Extract<JoinDecision, { readonly kind: 'wait' }> & { readonly untilMs: number });
 
 /** Why no identity could be made; undefined for what may pass. */
 function refusalOfIdentity(error: unknown, namespace: string | undefined): Refusal | undefined {
@@ -145,10 +145,10 @@ class Joining {
       message: 'the token was issued by another version of Isthmus; ask for another one',
     };
     const sources = await this.#sources(signal);
-    const verdict =
-      judgeJoin({ request, invitation, tokenId: id, ownClusterId: this.#options.clusterId, sources, now: Date.now() });
-    if (verdict.kind === 'wait') return { ...verdict, untilMs: expiresAt * 1_000 };
-    return verdict;
+    const decision =
+      decideJoin({ request, invitation, tokenId: id, ownClusterId: this.#options.clusterId, sources, now: Date.now() });
+    if (decision.kind === 'wait') return { ...decision, untilMs: expiresAt * 1_000 };
+    return decision;
   }
 
   /** Uncached: a source that was just admitted may not be in a cache yet. */

@@ -43,7 +43,7 @@ export const neededPlugins: readonly string[] = ['ptp', 'host-local', 'portmap',
 const neededControllers = ['cpu', 'cpuacct', 'cpuset', 'memory', 'pids'];
 
 /** Either how the nodes run here, or every reason why they cannot, each with what to do about it. */
-export type NodeVerdict =
+export type NodeSupport =
   | { readonly kind: 'can-run'; readonly machine: NodeMachine }
   | { readonly kind: 'cannot-run'; readonly reasons: readonly string[] };
 
@@ -64,7 +64,7 @@ function missingControllers(cgroups: CgroupLayout | undefined): readonly string[
 }
 
 /** Judges a machine. */
-export function judgeMachine(facts: MachineFacts): NodeVerdict {
+export function nodeSupportOf(facts: MachineFacts): NodeSupport {
   if (facts.platform !== 'linux') return { kind: 'cannot-run', reasons: ['they need Linux'] };
   if (!facts.isRoot) return { kind: 'cannot-run', reasons: ['they need root: containers, mounts and namespaces'] };
   const { namespaceError, overlayError, cniPlugins, cgroups } = facts;

@@ -13,7 +13,7 @@ import { freeSlots, slotOf } from '../plan/real-node-plan.ts';
 import { corednsImage } from './cluster-dns.ts';
 import { findProgram, machineFacts } from './machine-facts.ts';
 import type { NodePrograms } from './node-programs.ts';
-import { judgeMachine, refusal, type NodeMachine } from './node-requirements.ts';
+import { nodeSupportOf, refusal, type NodeMachine } from './node-requirements.ts';
 
 const run = promisify(execFile);
 
@@ -49,9 +49,9 @@ async function slotsFor(clusters: number): Promise<number> {
  * @throws AppError `ToolMissing` with every reason why they cannot.
  */
 export async function requireNodeMachine({ cacheFolder }: Environment): Promise<NodeMachine> {
-  const verdict = judgeMachine(await machineFacts(cacheFolder));
-  if (verdict.kind === 'cannot-run') throw new AppError('ToolMissing', refusal(verdict.reasons));
-  return verdict.machine;
+  const support = nodeSupportOf(await machineFacts(cacheFolder));
+  if (support.kind === 'cannot-run') throw new AppError('ToolMissing', refusal(support.reasons));
+  return support.machine;
 }
 
 /**

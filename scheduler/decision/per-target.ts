@@ -1,5 +1,5 @@
-// Which placement inputs make the verdict on one target depend on the others. An input that is missing here is an error
-// of types, so that no new one is cached by target by mistake.
+// Which placement inputs make the decision on one target depend on other targets. An input that is missing here is a
+// compile error, so that no new one is cached by target by mistake.
 import { SCORE_NAMES, type ScoreName } from '../../api/kinds/placement-policy.ts';
 import type { Affinity } from '../../api/objects/affinity.ts';
 import type { ClusterConstraints } from '../../model/proxy/proxy-pod.ts';
@@ -38,7 +38,7 @@ const BY_RULES: Comparing<PlacementRules> = {
   tiers: always, replicas: always,
 };
 
-/** A cost is good or bad only beside the others. Scores of preferences are told by the preferences. */
+/** A cost is high or low only relative to the others. Scores of preferences follow from the preferences. */
 const BY_SCORES: Readonly<Record<ScoreName, boolean>> = {
   leastAllocated: false, mostAllocated: false, balanced: false, gpuForGpuPods: false, preferredAffinity: false,
   spread: false, rtt: false, cost: true, locality: false,
@@ -56,8 +56,8 @@ const BY_PLACEMENT: Comparing<PlacementConstraints> = {
 };
 
 /**
- * Whether the verdict on a target depends on others, by counts over targets or by delays. If not, each target is judged
- * by itself, and results are cached by target.
+ * Whether the decision on a target depends on other targets, by counts over targets or by delays. If not, each target
+ * is evaluated on its own, and results are cached by target.
  */
 export function comparesTargets({ placement }: PodToSchedule): boolean {
   return placement !== undefined && comparesAny(placement, BY_PLACEMENT);

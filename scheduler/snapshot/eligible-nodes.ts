@@ -142,9 +142,9 @@ export function eligibleRows(pod: NodeRequirements, { groups, ids, rows }: ReadG
   const eligible = new Uint8Array(ids.length);
   let isByName = false;
   for (const [index, id] of ids.entries()) {
-    const verdict = remembered.get(id) ?? conclude(pod, groups[index], remembered, id);
-    eligible[index] = ELIGIBILITY[verdict.kind];
-    isByName ||= verdict.kind === 'by-name';
+    const eligibility = remembered.get(id) ?? conclude(pod, groups[index], remembered, id);
+    eligible[index] = ELIGIBILITY[eligibility.kind];
+    isByName ||= eligibility.kind === 'by-name';
   }
   if (!isByName) return { groups: eligible, rows: NO_ROWS };
   return {
@@ -157,32 +157,33 @@ export function eligibleRows(pod: NodeRequirements, { groups, ids, rows }: ReadG
 const ELIGIBILITY = { none: 0, all: 1, 'by-name': 2 } as const;
 const NO_ROWS = new Uint8Array();
 
-type Verdict =
+type GroupEligibility =
   | { readonly kind: 'none' | 'all' }
   /** Depends on the node's name: `named` by digest, `others` for all names that the pod does not mention. */
   | { readonly kind: 'by-name'; readonly named: ReadonlyMap<string, boolean>; readonly others: boolean };
 
-/** Verdicts about groups, of any target. Most summaries change only free node shapes; their groups stay. */
-const concluded = new ClassCache<Verdict>();
+/** Eligibility of groups, of any target. Most summaries change only free node shapes; their groups stay. */
+const concluded = new ClassCache<GroupEligibility>();
 
 function conclude(
-  pod: NodeRequirements, group: GroupOfNodes | undefined, remembered: Map<number, Verdict>, id: number,
-): Verdict {
-  const verdict: Verdict = group === undefined ? { kind: 'none' } : toVerdict(pod, group, namedNodes(pod));
-  remembered.set(id, verdict);
-  return verdict;
+  pod: NodeRequirements, group: GroupOfNodes | undefined, remembered: Map<number, GroupEligibility>, id: number,
+): GroupEligibility {
+  const eligibility: GroupEligibility =
+    group === undefined ? { kind: 'none' } : toEligibility(pod, group, namedNodes(pod));
+  remembered.set(id, eligibility);
+  return eligibility;
 }
 
 /** No node has this name. */
 const ANOTHER_NAME = '\0';
 
-function toVerdict(pod: NodeRequirements, group: GroupOfNodes, names: ReadonlySet<string>): Verdict {
+function toEligibility(pod: NodeRequirements, group: GroupOfNodes, names: ReadonlySet<string>): GroupEligibility {
   if (group.isOpen === true) return { kind: 'all' };
   const taints = pod.hasRuntimeClass === true ? group.taints.filter(isOfKubernetes) : group.taints;
   if (firstUntoleratedTaint(taints, pod.tolerations) !== undefined) return { kind: 'none' };
   const others = allows(pod, group, ANOTHER_NAME);
   const named = new Map([...names].map((name) => [nodeDigest(name), allows(pod, group, name)]));
-  if ([...named.values()].every((verdict) => verdict === others)) return { kind: others ? 'all' : 'none' };
+  if ([...named.values()].every((eligibility) => eligibility === others)) return { kind: others ? 'all' : 'none' };
   return { kind: 'by-name', named, others };
 }
 
@@ -195,7 +196,7 @@ function allows(pod: NodeRequirements, { labels, hasHostnames, unknownValues }: 
   return matchesNodeSelector(pod, hasHostnames ? { ...labels, [HOSTNAME_LABEL]: name } : labels, name, unknownValues);
 }
 
-function isEligible(verdict: Verdict | undefined, { digests }: RowNodes): boolean {
-  if (verdict?.kind !== 'by-name') return verdict?.kind === 'all';
-  return digests === undefined || digests.some((digest) => verdict.named.get(digest) ?? verdict.others);
+function isEligible(eligibility: GroupEligibility | undefined, { digests }: RowNodes): boolean {
+  if (eligibility?.kind !== 'by-name') return eligibility?.kind === 'all';
+  return digests === undefined || digests.some((digest) => eligibility.named.get(digest) ?? eligibility.others);
 }

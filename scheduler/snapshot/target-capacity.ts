@@ -141,7 +141,7 @@ export class TargetCapacity {
     }
     const { eligible, request } = this.#compile(pod);
     if (this.#freeByNode.firstFit(request, eligible) !== NO_ROW) return FITS;
-    if (!eligible.groups.some((verdict) => verdict !== 0)) {
+    if (!eligible.groups.some((eligibility) => eligibility !== 0)) {
       return {
         kind: 'no-node', reason: 'NodeSelectorOrTaints',
         message: 'no node matches nodeSelector and affinity without a taint that the pod does not tolerate',

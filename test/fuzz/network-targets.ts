@@ -11,7 +11,7 @@ import { parseAddress, parseServices } from '../../gateway/protocol/allowed-serv
 import { parseAnswer } from '../../pod-plane/plan/wireguard-protocol.ts';
 import { exportedPortName, isClusterId, parseExportedPort, parseRoute } from '../../model/network/gateway-names.ts';
 import { formatV4, isWithin, parseAddressBits, parseRange } from '../../model/network/ip-range.ts';
-import { joinKeyOf, judgeJoin, toInvitationData } from '../../peering/invitation/join-verdict.ts';
+import { joinKeyOf, decideJoin, toInvitationData } from '../../peering/invitation/join-decision.ts';
 import { sealerFor } from '../../process/crypto/sealed-message.ts';
 import {
   createTokenKey, readBrokerToken, signToken, unverifiedData, verifyBrokerToken, verifyToken,
@@ -104,11 +104,11 @@ const joinRequests: FuzzTarget = {
     const request = {
       metadata: { name: 'r', uid: 'uid-1' }, spec: { ...texts, publicKey: JSON.stringify(said?.key ?? null) ?? '' },
     } as unknown as JoinRequest;
-    const verdict = judgeJoin({
+    const decision = decideJoin({
       request, invitation: INVITATION, tokenId: 'inv-1', ownClusterId: 'own',
       sources: [{ name: 'taken', clusterId: 'taken', joinKey: 'k' }], now: NOW,
     });
-    if (verdict.kind === 'accept') hold(
+    if (decision.kind === 'accept') hold(
       request.spec.invitation === 'inv-1' && !['own', 'taken'].includes(request.spec.clusterID),
       'who is let in names the invitation, and is nobody who is there',
     );

@@ -501,7 +501,7 @@ describe('a viewer', () => {
     };
     const spec = `${HOSTILE}: {}`;
     served.screens.show(`/pods/shop/checkout-0?spec=${encodeURIComponent(spec)}`, {
-      ...screen, verdicts: undefined, unreadable: [part], choice: { policies: [], spec },
+      ...screen, evaluation: undefined, unreadable: [part], choice: { policies: [], spec },
     });
     await open(page, '/pods/shop/checkout-0');
     await page.getByText('Write its spec').press('Enter');
@@ -529,7 +529,7 @@ describe('a viewer', () => {
     const spec = page.getByLabel('Spec of the policy');
     await spec.fill('require: half of it');
     const part = { what: 'Events', why: 'they may not be read', advice: 'Ask for it.' };
-    const [pods, gone] = [{ ...part, what: 'pods' }, { containers: [], verdicts: undefined }];
+    const [pods, gone] = [{ ...part, what: 'pods' }, { containers: [], evaluation: undefined }];
     for (const [index, change] of [{ unreadable: [part] }, { unreadable: [pods, part], ...gone }, gone, {}].entries()) {
       const problem = `change ${index}`;
       served.screens.show('/pods/shop/checkout-0', { ...screen, ...change, pod: { ...screen.pod, problem } });

@@ -108,7 +108,7 @@ function reviews(number: number): Promise<void> {
 /** Whether nothing of it is still being gathered. */
 function isComplete(screen: AnyScreen): boolean {
   if (screen.unreadable.length > 0) return false;
-  if (screen.screen === 'pod') return screen.verdicts !== undefined;
+  if (screen.screen === 'pod') return screen.evaluation !== undefined;
   if (screen.screen === 'decision') return screen.outcome !== undefined;
   return screen.screen !== 'pending' || screen.groups.some(({ change }) => change !== undefined);
 }

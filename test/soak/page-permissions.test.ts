@@ -320,7 +320,7 @@ describe('the permissions of viewers', () => {
       const { screen } = await shownTo<PodScreen>(asViewer('member'), `/pods/${OURS}/web`, ({ pod, unreadable }) => (
         pod !== undefined && unreadable.some(({ what }) => what === 'the evaluation of targets')
       ));
-      assert.equal(screen.verdicts, undefined);
+      assert.equal(screen.evaluation, undefined);
       assert.ok(screen.unreadable.some(({ why }) => why.includes('does not connect to targets')));
       assert.ok(screen.stages.some(({ state }) => state === 'done'), 'the stages in the source are shown');
     });
@@ -536,17 +536,17 @@ describe('the permissions of viewers', () => {
       await bindRole(client, user, 'plan', true);
       const shown = async (query: string): Promise<PodScreen> => (await shownTo<PodScreen>(
         viewerCalled('planner'), `/pods/${OURS}/web?${query}`,
-        ({ verdicts, unreadable }) => unreadable.some(({ what }) => what.startsWith('events'))
-          && (verdicts !== undefined || unreadable.some(({ what }) => what.includes('with that policy')))
+        ({ evaluation, unreadable }) => unreadable.some(({ what }) => what.startsWith('events'))
+          && (evaluation !== undefined || unreadable.some(({ what }) => what.includes('with that policy')))
           && !unreadable.some(({ why }) => why.startsWith('Connecting')),
       )).screen;
       const [there, missing] =
         [await shown('policy=ClusterPlacementPolicy/all'), await shown('policy=ClusterPlacementPolicy/nil')];
       assert.deepEqual([there.choice, missing.choice], [{ policies: [] }, { policies: [] }]);
-      assert.deepEqual([there.verdicts, there.unreadable], [undefined, missing.unreadable]);
+      assert.deepEqual([there.evaluation, there.unreadable], [undefined, missing.unreadable]);
       assert.ok(there.unreadable.some(({ why }) => why === 'Placement policies cannot be read.'));
       const plain = await shown('');
-      assert.ok(plain.verdicts?.targets.every(({ rejections }) => rejections[0]?.reason === 'PoliciesUnknown'));
+      assert.ok(plain.evaluation?.targets.every(({ rejections }) => rejections[0]?.reason === 'PoliciesUnknown'));
       await unbindRole(client, user, 'plan', true);
     });
   });
@@ -561,7 +561,7 @@ describe('the permissions of viewers', () => {
       await pod.until((screen) => (screen as PodScreen).choice?.whatIf !== undefined);
       await pending.until((screen) => (screen as PendingScreen).groups.some(({ change }) => change !== undefined));
       await unbindRole(client, user, 'cluster-admin', true);
-      await pod.until((screen) => (screen as PodScreen).verdicts === undefined && screen.unreadable.length > 0);
+      await pod.until((screen) => (screen as PodScreen).evaluation === undefined && screen.unreadable.length > 0);
       assert.equal((pod.last as PodScreen).choice, undefined);
       await pending.until((screen) => (screen as PendingScreen).total === 0 && screen.unreadable.length > 0);
       const before = [pod.text.length, pending.text.length] as const;
@@ -570,7 +570,7 @@ describe('the permissions of viewers', () => {
         each.metadata.name === `${CANARY}-later` && isRefused(each)
       )), 90_000);
       await Promise.all([pod, pending].map((stream) => stream.heartbeats(5)));
-      assert.ok(!pod.text.slice(before[0]).includes(CANARY) && !pod.text.slice(before[0]).includes('"verdicts"'));
+      assert.ok(!pod.text.slice(before[0]).includes(CANARY) && !pod.text.slice(before[0]).includes('"evaluation"'));
       assert.ok(!pending.text.slice(before[1]).includes(CANARY));
       for (const stream of [pod, pending]) stream.end();
     });

@@ -14,7 +14,7 @@ import { AppError } from '../../process/errors.ts';
 import { ensureBinaries } from '../../sandbox/build/build-binaries.ts';
 import { machineFacts } from '../../sandbox/real-nodes/machine-facts.ts';
 import { ensureNodePrograms } from '../../sandbox/real-nodes/node-programs.ts';
-import { judgeMachine } from '../../sandbox/real-nodes/node-requirements.ts';
+import { nodeSupportOf } from '../../sandbox/real-nodes/node-requirements.ts';
 import { DetachedSandbox } from '../support/detached-sandbox.ts';
 import { eventually } from '../support/eventually.ts';
 import { BUSYBOX } from '../support/real-node-cases.ts';
@@ -27,8 +27,8 @@ const tell = (line: string): void => void process.stdout.write(`${line}\n`);
 
 /** Builds what is missing. Why the machine cannot run real nodes; undefined when it can. */
 async function obstacle(): Promise<string | undefined> {
-  const verdict = judgeMachine(await machineFacts(environment().cacheFolder));
-  if (verdict.kind === 'cannot-run') return verdict.reasons.join('; ');
+  const support = nodeSupportOf(await machineFacts(environment().cacheFolder));
+  if (support.kind === 'cannot-run') return support.reasons.join('; ');
   const signal = AbortSignal.timeout(BUILD_MS);
   try {
     await ensureBinaries(environment(), tell, signal);

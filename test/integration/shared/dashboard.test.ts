@@ -113,9 +113,9 @@ describe('isthmus ui', () => {
       assert.deepEqual(waiting.screen.rows.map(({ name }) => name), [`${CANARY}-large`, 'too-large']);
     });
 
-    it("follows one pod's way: every stage with its time, both ends, and the verdict of every target", async () => {
-      const { screen, text } = await shownTo<PodScreen>(admin, `/pods/${OURS}/web`, ({ verdicts, target, stages }) => (
-        verdicts !== undefined && target !== undefined && stages.every(({ state }) => state === 'done')
+    it("follows one pod's way: every stage with its time, both ends, and the evaluation of every target", async () => {
+      const { screen, text } = await shownTo<PodScreen>(admin, `/pods/${OURS}/web`, ({ evaluation, ...one }) => (
+        evaluation !== undefined && one.target !== undefined && one.stages.every(({ state }) => state === 'done')
       ));
       const followed = await Promise.all(world.targets.map(({ pods }) => pods.caughtUp()));
       const delegate = followed.flatMap(({ objects }) => objects)
@@ -125,8 +125,8 @@ describe('isthmus ui', () => {
       assert.deepEqual(screen.stages.filter(({ at }) => at === undefined), []);
       const times = screen.stages.map(({ at = '' }) => Math.floor(Date.parse(at) / 1_000));
       assert.deepEqual(times, times.toSorted((one, other) => one - other), 'in the order of their times');
-      assert.deepEqual(screen.verdicts?.targets.map(({ target }) => target).toSorted(), ['target-1', 'target-2']);
-      assert.equal(screen.verdicts?.targets.filter(({ answer }) => answer === 'chosen').length, 1);
+      assert.deepEqual(screen.evaluation?.targets.map(({ target }) => target).toSorted(), ['target-1', 'target-2']);
+      assert.equal(screen.evaluation?.targets.filter(({ answer }) => answer === 'chosen').length, 1);
       assert.ok(screen.source?.events?.some(({ reason }) => reason === 'Scheduled'));
       assert.ok(screen.target?.events !== undefined, 'Events of the target are read');
       assert.deepEqual(screen.unreadable, []);
@@ -134,18 +134,18 @@ describe('isthmus ui', () => {
     });
 
     it('sees where a pod would go without a target, and is told when there is no such target', async () => {
-      const all = await shownTo<PodScreen>(admin, `/pods/${OURS}/web`, ({ verdicts }) => verdicts !== undefined);
-      const chosen = all.screen.verdicts?.targets.find(({ answer }) => answer === 'chosen')?.target ?? '';
+      const all = await shownTo<PodScreen>(admin, `/pods/${OURS}/web`, ({ evaluation }) => evaluation !== undefined);
+      const chosen = all.screen.evaluation?.targets.find(({ answer }) => answer === 'chosen')?.target ?? '';
       const address = `/pods/${OURS}/web?without=${chosen}`;
-      const { screen } = await shownTo<PodScreen>(admin, address, ({ verdicts }) => verdicts !== undefined);
+      const { screen } = await shownTo<PodScreen>(admin, address, ({ evaluation }) => evaluation !== undefined);
       const other = ['target-1', 'target-2'].filter((name) => name !== chosen);
-      assert.deepEqual(screen.verdicts?.targets.map(({ target, answer }) => [target, answer]), [[other[0], 'chosen']]);
+      assert.deepEqual(screen.evaluation?.targets.map((one) => [one.target, one.answer]), [[other[0], 'chosen']]);
       assert.equal(screen.without, chosen);
       const unknown = await shownTo<PodScreen>(
         admin, `/pods/${OURS}/web?without=nowhere`,
         ({ unreadable }) => unreadable.some(({ why }) => why.includes('nowhere')),
       );
-      assert.equal(unknown.screen.verdicts, undefined);
+      assert.equal(unknown.screen.evaluation, undefined);
       assert.ok(unknown.screen.unreadable.some(({ why }) => why === 'There is no target nowhere.'));
     });
 
@@ -173,12 +173,13 @@ describe('isthmus ui', () => {
       afterEach(() => world.source.client.delete(PLACEMENT_POLICIES, policyAt).catch(unless(isNotFound)));
       const withPolicy = (fields: Readonly<Record<string, string>>, isWanted: (screen: PodScreen) => boolean) =>
         shownTo<PodScreen>(admin, `/pods/${OURS}/web?${new URLSearchParams(fields).toString()}`, isWanted);
-      const answers = ({ verdicts }: PodScreen) => verdicts?.targets.map(({ target, answer }) => `${target} ${answer}`);
+      const answers = ({ evaluation }: PodScreen) =>
+        evaluation?.targets.map(({ target, answer }) => `${target} ${answer}`);
       const policy = 'PlacementPolicy/of-others';
 
       it('sees where the pod would go with one that there is, and with one that they write', async () => {
         await makePolicy({ podSelector: { matchLabels: { app: 'other' } }, ...requiring('target-2') });
-        const { screen } = await withPolicy({ policy }, ({ verdicts }) => verdicts !== undefined);
+        const { screen } = await withPolicy({ policy }, ({ evaluation }) => evaluation !== undefined);
         assert.deepEqual(answers(screen), ['target-2 chosen', 'target-1 no']);
         assert.deepEqual(screen.choice?.policies, [policy]);
         assert.match(screen.choice?.spec ?? '', /^podSelector:/);
@@ -192,16 +193,16 @@ describe('isthmus ui', () => {
 
       it('sees what the screen shows once the policy is there', async () => {
         const spec = JSON.stringify(requiring('target-1'));
-        const whatIf = await withPolicy({ policy, spec }, ({ verdicts }) => verdicts !== undefined);
+        const whatIf = await withPolicy({ policy, spec }, ({ evaluation }) => evaluation !== undefined);
         await makePolicy(requiring('target-1'));
         const real = await shownTo<PodScreen>(
           admin, `/pods/${OURS}/web`,
-          ({ verdicts }) => verdicts?.targets.some(({ answer }) => answer === 'no') === true,
+          ({ evaluation }) => evaluation?.targets.some(({ answer }) => answer === 'no') === true,
         );
         // scores move with the capacity that a target publishes between the two
-        const decided = ({ screen: { verdicts } }: typeof real) =>
-          verdicts?.targets.map(({ score: _score, scores: _scores, ...verdict }) => verdict);
-        assert.deepEqual(real.screen.verdicts?.outcome, whatIf.screen.verdicts?.outcome);
+        const decided = ({ screen: { evaluation } }: typeof real) =>
+          evaluation?.targets.map(({ score: _score, scores: _scores, ...evaluated }) => evaluated);
+        assert.deepEqual(real.screen.evaluation?.outcome, whatIf.screen.evaluation?.outcome);
         assert.deepEqual(decided(real), decided(whatIf));
       });
 
@@ -216,7 +217,7 @@ describe('isthmus ui', () => {
           const asked: Readonly<Record<string, string>> = fields;
           const { screen } = await withPolicy(asked, (each) => told(each) !== undefined);
           assert.match(told(screen)?.why ?? '', why);
-          assert.equal(screen.verdicts, undefined, 'nothing is evaluated that was not asked for');
+          assert.equal(screen.evaluation, undefined, 'nothing is evaluated that was not asked for');
         }
       });
 
@@ -241,10 +242,10 @@ describe('isthmus ui', () => {
       const changes = screen.groups[0]?.change?.changes.join() ?? '';
       assert.match(changes, /lower the request of the pod to \S+ cpu instead of 500/);
       const { screen: pod } = await shownTo<PodScreen>(
-        admin, `/pods/${OURS}/too-large`, ({ verdicts }) => verdicts !== undefined,
+        admin, `/pods/${OURS}/too-large`, ({ evaluation }) => evaluation !== undefined,
       );
       assert.deepEqual(pod.stages.find(({ state }) => state === 'failed')?.title, 'Target chosen');
-      assert.deepEqual(pod.verdicts?.targets.map(({ answer }) => answer), ['no', 'no']);
+      assert.deepEqual(pod.evaluation?.targets.map(({ answer }) => answer), ['no', 'no']);
     });
 
     it('sees which pods a policy selects, and which targets it excludes', async () => {
@@ -267,9 +268,9 @@ describe('isthmus ui', () => {
         admin, `/decisions/${OURS}/web`, ({ outcome }) => outcome !== undefined,
       );
       assert.deepEqual([one.recorded?.target, one.at === undefined, one.unreadable], [target, false, []]);
-      const { screen: { verdicts } } =
-        await shownTo<PodScreen>(admin, `/pods/${OURS}/web`, ({ verdicts: known }) => known !== undefined);
-      const chosen = verdicts?.targets.find(({ answer }) => answer === 'chosen')?.target;
+      const { screen: { evaluation } } =
+        await shownTo<PodScreen>(admin, `/pods/${OURS}/web`, ({ evaluation: known }) => known !== undefined);
+      const chosen = evaluation?.targets.find(({ answer }) => answer === 'chosen')?.target;
       assert.equal(one.isSame, chosen === target);
       assert.deepEqual(one.targets.map((each) => each.target).toSorted(), ['target-1', 'target-2']);
     });
@@ -458,7 +459,7 @@ describe('isthmus ui', () => {
       const { screen } = await shownTo<PodScreen>(viewer, `/pods/${OURS}/too-large`, ({ unreadable }) =>
         unreadable.length > 0
         && !unreadable.some(({ why }) => why.includes('Connecting')));
-      assert.equal(screen.verdicts, undefined);
+      assert.equal(screen.evaluation, undefined);
       assert.match(screen.stages.find(({ state }) => state === 'failed')?.note ?? '', /^0\/2 targets are available/);
       assert.ok(screen.unreadable.some(({ advice }) => advice.includes('read the Secrets')));
     });

@@ -76,6 +76,7 @@ const NOT_IN_CODE: readonly Phrase[] = [
   [/\bincarnation\b/i, 'instance ID'], [/\bunlessSent\b|\bbriefly\(/, 'withConnectTimeout, metadataOnly'],
   [/\bunderlayMtu\b|\boverlayAddress\b/, 'pathMtu, tunnelAddress'], [/\btakenKeys\b/, 'copiedAnnotationKeys'],
   [/\bACTED_ON\b|\bAsked(?:Pod|Streams|Request)\b/, 'DENIED_DOMAINS, RequestedStreams'],
+  [/\b(?:Access|Join|ResourceShare|Source|Node)Verdict\b/, 'AccessResult, JoinDecision, …Admission, NodeSupport'],
   [/\b(?:Placement|Recorded|WhatIf|ClusterDecision|Policy)World\b/, 'PlacementContext, RecordedState, …Context'],
   [/\bgaps: readonly\b/, 'unreadable'], [/\bOpenRows\b/, 'EligibleRows'], [/\bhear\(/, 'observe, noteAnswer'],
 ];

@@ -12,7 +12,7 @@ import { inviteSource, type InvitationOffer } from '../../../../cli/join/invite.
 import { deleteJoinKey, storedJoinKey } from '../../../../cli/join/join-key.ts';
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
 import { PART_OF } from '../../../../model/access/rbac-objects.ts';
-import { INVITATION_AUDIENCE, toInvitationData } from '../../../../peering/invitation/join-verdict.ts';
+import { INVITATION_AUDIENCE, toInvitationData } from '../../../../peering/invitation/join-decision.ts';
 import { joiningSecretName } from '../../../../peering/access/target-access.ts';
 import { verifyToken } from '../../../../process/crypto/signed-token.ts';
 import { sealerFor } from '../../../../process/crypto/sealed-message.ts';

@@ -60,7 +60,7 @@ describe('pending pods', () => {
   });
 
   it('say why there is no change to show, where that cannot be known', () => {
-    const part = { what: 'verdicts of targets', why: 'you may not', advice: 'ask' };
+    const part = { what: 'evaluation of targets', why: 'you may not', advice: 'ask' };
     assert.deepEqual(screenOf({}, new Map(), part).unreadable, [part]);
     assert.deepEqual(screenOf({ text: 'nothing' }, new Map(), part).unreadable, []);
   });

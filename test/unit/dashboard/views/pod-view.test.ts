@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { Pod } from '../../../../api/objects/core.ts';
 import type { Explanation } from '../../../../scheduler/explain/explain.ts';
 import { containerRows, eventRows, isOfPod } from '../../../../dashboard/pod/pod-events.ts';
-import { podScreen, verdictsOf, type SeenJourney } from '../../../../dashboard/views/pod-view.ts';
+import { podScreen, evaluationOf, type SeenJourney } from '../../../../dashboard/views/pod-view.ts';
 import { stagesOf, type TargetSide } from '../../../../dashboard/pod/stages.ts';
 import type { UnreadablePart, Stage } from '../../../../dashboard/wire/screens.ts';
 import { shownPod, unschedulable } from '../../../support/seen-pods.ts';
@@ -12,7 +12,7 @@ const at = (second: number) => `2026-01-01T10:00:0${second}Z`;
 const scheduled = { type: 'PodScheduled', status: 'True', lastTransitionTime: at(3) } as const;
 const isReady = { type: 'Ready', status: 'True', lastTransitionTime: at(6) } as const;
 const running = { containerStatuses: [{ name: 'web', ready: true, state: { running: { startedAt: at(5) } } }] };
-const part: UnreadablePart = { what: 'verdicts of targets', why: 'you may not', advice: 'ask' };
+const part: UnreadablePart = { what: 'evaluation of targets', why: 'you may not', advice: 'ask' };
 const bound = shownPod({
   target: 'ClusterTarget/eu', conditions: [{ ...scheduled, lastTransitionTime: at(4) }, isReady], status: running,
 });
@@ -98,7 +98,7 @@ describe('the way of a pod', () => {
   });
 });
 
-describe('verdicts', () => {
+describe('evaluation', () => {
   const explanation: Explanation = {
     chosen: 'ClusterTarget/eu',
     margin: { over: 'ClusterTarget/us', by: 'score', score: 0.25 },
@@ -113,7 +113,7 @@ describe('verdicts', () => {
   };
 
   it('are a matrix of targets by filters and scores, with the outcome in the words of explain', () => {
-    const { outcome, targets } = verdictsOf(explanation);
+    const { outcome, targets } = evaluationOf(explanation);
     assert.deepEqual(outcome, ['ClusterTarget/eu leads ClusterTarget/us by 0.250.']);
     assert.deepEqual(targets.map(({ target, answer, score }) => [target, answer, score]), [
       ['eu', 'chosen', 0.75], ['us', 'possible', 0.5], ['shop/x', 'no', undefined],
@@ -137,10 +137,10 @@ describe('the screen of a pod', () => {
     assert.deepEqual(screen?.unreadable, []);
   });
 
-  it('says once why neither the verdicts nor the delegate can be read', () => {
+  it('says once why neither the evaluation nor the delegate can be read', () => {
     const screen = podScreen({ ...journey, targetSide: { kind: 'unknown', unreadable: part }, explanation: part });
     assert.deepEqual(screen?.unreadable, [part]);
-    assert.equal(screen?.verdicts, undefined);
+    assert.equal(screen?.evaluation, undefined);
     assert.equal(screen?.target, undefined);
   });
 
@@ -202,7 +202,7 @@ describe('more pods like it', () => {
     const why = 'namespaceelections is forbidden';
     const screen = podScreen(journey({ what: 'where more pods would go', why, advice: 'ask for the permission' }));
     assert.deepEqual([screen?.morePods, screen?.unreadable.map((one) => one.why)], [undefined, [why]]);
-    assert.notEqual(screen?.verdicts, undefined);
+    assert.notEqual(screen?.evaluation, undefined);
   });
 });
 

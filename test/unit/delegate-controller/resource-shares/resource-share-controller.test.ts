@@ -60,13 +60,13 @@ describe('a delegate is admitted', () => {
   withCluster();
   const NOT_FOUND = new ApiError(404, 'NotFound', 'the server could not find the requested resource');
   const FORBIDDEN = new ApiError(403, 'Forbidden', 'resourceshares is forbidden');
-  for (const [what, refused, verdict] of [
+  for (const [what, refused, expected] of [
     ['where the kind is not served: there are no shares', NOT_FOUND, 'fits'],
     ['not before it is known whether there are', FORBIDDEN, 'unknown'],
   ] as const) it(what, async () => {
     cluster.refused.set('resourceshares', refused);
-    const verdictOf = (await started()).admit(KEY, chaperon('1'));
-    assert.equal(verdictOf === 'unknown' ? verdictOf : verdictOf.kind, verdict);
+    const admission = (await started()).admit(KEY, chaperon('1'));
+    assert.equal(admission === 'unknown' ? admission : admission.kind, expected);
   });
 
   it('not before the shares are listed', () => {
@@ -85,8 +85,8 @@ describe('a delegate is admitted', () => {
   it('by the share of its source, which is in a label', async () => {
     const all = await started(aShare({ limits: { cpu: '1' } }));
     const other = chaperon('2', labelled({ [PARENT_CLUSTER_LABEL]: 'c2' }));
-    const verdicts = [all.admit('a/x', chaperon('2')), all.admit('a/y', other)];
-    assert.deepEqual(verdicts.map((verdict) => (verdict === 'unknown' ? verdict : verdict.kind)), ['rejected', 'fits']);
+    const admissions = [all.admit('a/x', chaperon('2')), all.admit('a/y', other)];
+    assert.deepEqual(admissions.map((one) => (one === 'unknown' ? one : one.kind)), ['rejected', 'fits']);
   });
 
   it('by a share as it was changed, and by none once that is gone', async () => {

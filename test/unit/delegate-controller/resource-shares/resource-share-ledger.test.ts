@@ -51,9 +51,9 @@ describe('a share', () => {
     it(what, () => {
       const ledger = ledgerWith(spec);
       ledger.charge('a/first', SOURCE, asking({ cpu: '1' }, { cpu: '2' }));
-      const verdict = ledger.admit('a/second', SOURCE, pod);
-      if (excess === undefined) assert.deepEqual(verdict, { kind: 'fits' });
-      else assert.ok(verdict.kind === 'rejected' && excess.test(verdict.message), JSON.stringify(verdict));
+      const admission = ledger.admit('a/second', SOURCE, pod);
+      if (excess === undefined) assert.deepEqual(admission, { kind: 'fits' });
+      else assert.ok(admission.kind === 'rejected' && excess.test(admission.message), JSON.stringify(admission));
     });
   }
 
@@ -61,8 +61,8 @@ describe('a share', () => {
   const limited = (limits: ResourceList, more: Partial<Container> = {}): Container =>
     ({ name: 'a', ...more, resources: { limits } });
   const hard = (pod: PodSpec, limits: ResourceList = { cpu: '2', memory: '2Gi' }): string => {
-    const verdict = ledgerWith({ enforcement: 'Hard', limits }).admit('a/x', SOURCE, pod);
-    return verdict.kind === 'fits' ? '' : verdict.message;
+    const admission = ledgerWith({ enforcement: 'Hard', limits }).admit('a/x', SOURCE, pod);
+    return admission.kind === 'fits' ? '' : admission.message;
   };
   const ONE = { cpu: '1', memory: '1Gi' };
   const hardCases: Record<string, readonly [pod: PodSpec, rejection: RegExp]> = {

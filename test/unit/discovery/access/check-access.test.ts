@@ -58,25 +58,25 @@ describe('access that is refused', () => {
   for (const [what, of, expected] of rows) {
     it(what, async () => {
       const calls = server.calls.length;
-      const verdict = await check(of());
-      assert.equal(verdict.kind, 'refused');
-      assert.match(verdict.kind === 'refused' ? verdict.message : '', expected);
+      const result = await check(of());
+      assert.equal(result.kind, 'refused');
+      assert.match(result.kind === 'refused' ? result.message : '', expected);
       assert.equal(server.calls.length, calls, 'nothing was sent');
     });
   }
 
   it('is what goes through a gateway that there is not', async () => {
-    const verdict = await check(access(), { member: 'eu' });
-    assert.match(verdict.kind === 'refused' ? verdict.message : '', /knows no gateway/);
+    const result = await check(access(), { member: 'eu' });
+    assert.match(result.kind === 'refused' ? result.message : '', /knows no gateway/);
   });
 });
 
 describe('access that is checked', () => {
   it('is by the UID of kube-system, and kept as server, authority and token alone', async () => {
     answer = identified('u1');
-    const verdict = await check(access());
-    assert.equal(verdict.kind === 'answered' ? verdict.clusterId : verdict.kind, 'u1');
-    const text = verdict.kind === 'answered' ? verdict.kubeconfig : '';
+    const result = await check(access());
+    assert.equal(result.kind === 'answered' ? result.clusterId : result.kind, 'u1');
+    const text = result.kind === 'answered' ? result.kubeconfig : '';
     const { server: { host }, credentials } = await readKubeconfig({ text, author: 'registry' });
     assert.deepEqual([host, credentials], [server.host, { kind: 'token', token: 'token' }]);
   });
@@ -97,8 +97,8 @@ describe('access that is checked', () => {
 
   it('is not asked again for what its target has', async () => {
     answer = identified('u1');
-    const verdict = await check(access());
-    const kubeconfig = verdict.kind === 'answered' ? verdict.kubeconfig : '';
+    const result = await check(access());
+    const kubeconfig = result.kind === 'answered' ? result.kubeconfig : '';
     const calls = server.calls.length;
     const again = await check(access(), { known: { kubeconfig, clusterId: 'known' } });
     assert.deepEqual(again, { kind: 'answered', kubeconfig, clusterId: 'known' });
@@ -109,8 +109,8 @@ describe('access that is checked', () => {
     answer = identified('u2');
     const elsewhere = access((cluster) => (cluster['server'] = 'https://nowhere.example'));
     const override = { server: `https://${server.host}`, certificateAuthorityData: authority() };
-    const verdict = await check({ ...elsewhere, server: override });
-    assert.equal(verdict.kind === 'answered' ? verdict.clusterId : verdict.kind, 'u2');
+    const result = await check({ ...elsewhere, server: override });
+    assert.equal(result.kind === 'answered' ? result.clusterId : result.kind, 'u2');
   });
 });
 

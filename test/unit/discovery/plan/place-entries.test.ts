@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import { UNCHECKED, type AccessVerdict } from '../../../../discovery/access/access-verdict.ts';
+import { UNCHECKED, type AccessResult } from '../../../../discovery/access/access-result.ts';
 import type { RegisteredAccess, RegisteredCluster } from '../../../../discovery/entry/registered-cluster.ts';
 import type { KnownTarget } from '../../../../discovery/plan/known-target.ts';
 import { placeEntries, type EntryFacts, type PlacedEntry } from '../../../../discovery/plan/place-entries.ts';
@@ -18,7 +18,7 @@ const access: fc.Arbitrary<RegisteredAccess> = fc.oneof(
     { kind: 'waiting', message: 'no Secret' }, { kind: 'refused', message: 'a command' }, { kind: 'this-cluster' },
   ),
 );
-const verdict: fc.Arbitrary<AccessVerdict> = fc.oneof(
+const result: fc.Arbitrary<AccessResult> = fc.oneof(
   fc.constantFrom(UNCHECKED, { kind: 'refused', message: 'no' } as const,
     { kind: 'unanswered', message: '-' } as const),
   {
@@ -41,15 +41,15 @@ const targets = fc.uniqueArray(target, { selector: ({ name }) => name,
   all.map(({ isOurs, entry, ...rest }) => ({
     ...rest, uid: rest.name, ...(isOurs && { discoveredBy: DISCOVERY, entry }),
   })));
-const verdicts = fc.array(verdict, { minLength: 5, maxLength: 5 });
+const results = fc.array(result, { minLength: 5, maxLength: 5 });
 const spec = fc.record({
   policy: fc.constantFrom<('Propose' | 'Automatic')[]>('Propose', 'Automatic') as fc.Arbitrary<'Propose'>,
   approved: fc.subarray(['eu', 'us']),
 }, { noNullPrototype: true }) as unknown as fc.Arbitrary<EntryFacts['spec']>;
-const facts: fc.Arbitrary<EntryFacts> = fc.record({ clusters: entries, targets, verdicts, spec }).map(
-  ({ verdicts: found, ...rest }) => ({
+const facts: fc.Arbitrary<EntryFacts> = fc.record({ clusters: entries, targets, results, spec }).map(
+  ({ results: found, ...rest }) => ({
     ...rest, discovery: DISCOVERY, ownClusterId: OWN,
-    verdictOf: (entry) => found[Number(entry.slice(1)) - 1] ?? UNCHECKED,
+    resultOf: (entry) => found[Number(entry.slice(1)) - 1] ?? UNCHECKED,
   }),
 );
 
@@ -81,9 +81,9 @@ describe('entries of a registry', () => {
   law('never become a target of this very cluster', (placed) => {
     for (const { clusterId } of placed.filter(isNew)) assert.notEqual(clusterId, OWN);
   });
-  law('never become a target before an API server has accepted their credentials', (placed, { verdictOf }) => {
+  law('never become a target before an API server has accepted their credentials', (placed, { resultOf }) => {
     for (const { cluster } of placed.filter(isNew)) {
-      assert.deepEqual([cluster.access.kind, verdictOf(cluster.entry).kind], ['kubeconfig', 'answered']);
+      assert.deepEqual([cluster.access.kind, resultOf(cluster.entry).kind], ['kubeconfig', 'answered']);
     }
   });
   law('become no target without an approval where the policy asks for one', (placed, given) => {

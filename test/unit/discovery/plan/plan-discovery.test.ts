@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { TargetDiscoverySpec } from '../../../../api/registry/target-discovery.ts';
-import type { AccessVerdict } from '../../../../discovery/access/access-verdict.ts';
-import { UNCHECKED } from '../../../../discovery/access/access-verdict.ts';
+import type { AccessResult } from '../../../../discovery/access/access-result.ts';
+import { UNCHECKED } from '../../../../discovery/access/access-result.ts';
 import type { RegisteredAccess, RegisteredCluster } from '../../../../discovery/entry/registered-cluster.ts';
 import type { RegistryReading } from '../../../../discovery/entry/registry-reading.ts';
 import { CORDON_DELAY_MS } from '../../../../discovery/plan/departures.ts';
@@ -15,7 +15,7 @@ import type { Command } from '../../../../model/objects/plan.ts';
 
 const NOW = Date.parse('2026-11-25T12:00:00Z');
 const NAMESPACE = 'isthmus-system-targets';
-const answered = (clusterId: string | undefined, kubeconfig = 'K'): AccessVerdict =>
+const answered = (clusterId: string | undefined, kubeconfig = 'K'): AccessResult =>
   ({ kind: 'answered', clusterId, kubeconfig });
 const cluster = (name: string, access: RegisteredAccess = { kind: 'kubeconfig', text: 'K' }): RegisteredCluster =>
   ({ entry: `Secret argocd/${name}`, name, labels: { env: 'prod', 'kubernetes.io/x': 'y' }, access });
@@ -23,7 +23,7 @@ const cluster = (name: string, access: RegisteredAccess = { kind: 'kubeconfig', 
 interface World {
   readonly clusters?: readonly RegisteredCluster[];
   readonly reading?: RegistryReading;
-  readonly verdicts?: Readonly<Record<string, AccessVerdict>>;
+  readonly results?: Readonly<Record<string, AccessResult>>;
   readonly targets?: readonly KnownTarget[];
   readonly kubeconfigs?: Readonly<Record<string, string>>;
   readonly spec?: Partial<TargetDiscoverySpec>;
@@ -31,13 +31,13 @@ interface World {
 }
 
 function facts(world: World): DiscoveryFacts {
-  const { clusters = [], verdicts = {}, targets = [], kubeconfigs = {}, spec = {} } = world;
+  const { clusters = [], results = {}, targets = [], kubeconfigs = {}, spec = {} } = world;
   return {
     discovery: {
       metadata: { name: 'argo', generation: 1 }, spec: { from: { argoCD: {} }, namespaces: ['argocd'], ...spec },
     },
     reading: world.reading ?? { kind: 'read', clusters, isComplete: true },
-    verdictOf: (entry) => verdicts[entry.replace('Secret argocd/', '')] ?? UNCHECKED,
+    resultOf: (entry) => results[entry.replace('Secret argocd/', '')] ?? UNCHECKED,
     targets, kubeconfigOf: (name) => kubeconfigs[name], ownClusterId: 'own', namespace: NAMESPACE, now: NOW,
     seenAt: world.seenAt ?? new Map(targets.map(({ name }) => [name, NOW - CORDON_DELAY_MS])),
   };
@@ -57,7 +57,7 @@ function wordOf(command: Command): string {
   return command.kind === 'bind' ? 'bind' : `${command.kind} ${command.type.kind}`;
 }
 
-const EU: World = { clusters: [cluster('eu')], verdicts: { eu: answered('1') } };
+const EU: World = { clusters: [cluster('eu')], results: { eu: answered('1') } };
 const UNKNOWN: World = { targets: [made('eu', undefined)], kubeconfigs: { eu: 'K' } };
 const KEPT: World = { targets: [made('eu', '1')], kubeconfigs: { eu: 'K' } };
 
@@ -73,9 +73,9 @@ function decide(world: World): readonly string[] {
 
 describe('what becomes of an entry', () => {
   it('is said where a target keeps the credentials before, since another one has its cluster', () => {
-    const verdicts = { eu: answered('2', 'K2') };
+    const results = { eu: answered('2', 'K2') };
     const { placed } =
-      planDiscovery(facts({ ...EU, ...UNKNOWN, targets: [made('eu', undefined), byHand('mine', '2')], verdicts }));
+      planDiscovery(facts({ ...EU, ...UNKNOWN, targets: [made('eu', undefined), byHand('mine', '2')], results }));
     assert.deepEqual(placed.map(({ message }) => message), [
       'the credentials before are kept: ClusterTarget mine points to the same cluster',
     ]);
@@ -95,36 +95,36 @@ describe('what becomes of an entry', () => {
     ],
     [
       'new credentials that are accepted are swapped',
-      { ...EU, ...KEPT, verdicts: { eu: answered('1', 'K2') } },
+      { ...EU, ...KEPT, results: { eu: answered('1', 'K2') } },
       ['eu: Target eu', 'eu <- apply Secret'],
     ],
     [
       'new credentials that are not accepted are not',
       {
-        clusters: [cluster('eu')], verdicts: { eu: { kind: 'unanswered', message: '401' } }, targets: [made('eu', '1')],
+        clusters: [cluster('eu')], results: { eu: { kind: 'unanswered', message: '401' } }, targets: [made('eu', '1')],
         kubeconfigs: { eu: 'K' },
       },
       ['eu: Target eu'],
     ],
     [
       'another cluster in its place is not taken for it',
-      { ...EU, ...KEPT, verdicts: { eu: answered('2', 'K2') } },
+      { ...EU, ...KEPT, results: { eu: answered('2', 'K2') } },
       ['eu: Target eu'],
     ],
     [
       'a target whose cluster is unknown is not led to this cluster',
-      { ...EU, ...UNKNOWN, verdicts: { eu: answered('own', 'K2') } },
+      { ...EU, ...UNKNOWN, results: { eu: answered('own', 'K2') } },
       ['eu: Target eu'],
     ],
     [
       'nor to one that has a target',
       { ...EU, ...UNKNOWN, targets: [made('eu', undefined), byHand('mine', '2')],
-        verdicts: { eu: answered('2', 'K2') } },
+        results: { eu: answered('2', 'K2') } },
       ['eu: Target eu'],
     ],
     [
       'but to its own, once that says which it is',
-      { ...EU, ...UNKNOWN, verdicts: { eu: answered('1', 'K2') } },
+      { ...EU, ...UNKNOWN, results: { eu: answered('1', 'K2') } },
       ['eu: Target eu', 'eu <- apply ClusterTarget, apply Secret'],
     ],
     [
@@ -132,7 +132,7 @@ describe('what becomes of an entry', () => {
       {
         clusters: [cluster('eu'), cluster('us'), cluster('za')],
         targets: [made('eu', undefined), made('us', undefined)], kubeconfigs: { eu: 'K', us: 'K' },
-        verdicts: { eu: answered('1', 'K2'), us: answered('1', 'K3'), za: answered('1', 'K4') },
+        results: { eu: answered('1', 'K2'), us: answered('1', 'K3'), za: answered('1', 'K4') },
       },
       ['eu: Target eu', 'us: Target us', 'za: Duplicate', 'eu <- apply ClusterTarget, apply Secret'],
     ],
@@ -148,29 +148,29 @@ describe('what becomes of an entry', () => {
       },
       ['eu: Target eu', 'eu <- apply ClusterTarget'],
     ],
-    ['this cluster is none', { clusters: [cluster('me')], verdicts: { me: answered('own') } }, ['me: ThisCluster']],
+    ['this cluster is none', { clusters: [cluster('me')], results: { me: answered('own') } }, ['me: ThisCluster']],
     [
       'one that a hand-made target leads to is none', {
-        clusters: [cluster('eu')], verdicts: { eu: answered('1') }, targets: [byHand('mine', '1')],
+        clusters: [cluster('eu')], results: { eu: answered('1') }, targets: [byHand('mine', '1')],
       },
       ['eu: Duplicate'],
     ],
     [
       'of two entries of one cluster the first by name is taken',
-      { clusters: [cluster('b'), cluster('a')], verdicts: { a: answered('1'), b: answered('1') } },
+      { clusters: [cluster('b'), cluster('a')], results: { a: answered('1'), b: answered('1') } },
       ['a: Target a', 'b: Duplicate', 'a <- create ClusterTarget'],
     ],
     [
       'another entry of its cluster takes a target over',
       {
-        clusters: [cluster('new')], verdicts: { new: answered('1') }, targets: [made('old', '1')],
+        clusters: [cluster('new')], results: { new: answered('1') }, targets: [made('old', '1')],
         kubeconfigs: { old: 'K' },
       },
       ['new: Target old', 'old <- apply ClusterTarget'],
     ],
     [
       'clusters that cannot be told apart are all taken',
-      { clusters: [cluster('a'), cluster('b')], verdicts: { a: answered(undefined), b: answered(undefined) } },
+      { clusters: [cluster('a'), cluster('b')], results: { a: answered(undefined), b: answered(undefined) } },
       ['a: Target a', 'b: Target b', 'a <- create ClusterTarget', 'b <- create ClusterTarget'],
     ],
     [
@@ -179,28 +179,28 @@ describe('what becomes of an entry', () => {
     ],
     [
       'it is approved', {
-        clusters: [cluster('eu')], verdicts: { eu: answered('1') }, spec: { policy: 'Propose', approved: ['eu'] },
+        clusters: [cluster('eu')], results: { eu: answered('1') }, spec: { policy: 'Propose', approved: ['eu'] },
       },
       ['eu: Target eu', 'eu <- create ClusterTarget'],
     ],
     [
       'one that came back takes pods again',
       {
-        clusters: [cluster('eu')], verdicts: { eu: answered('1') }, kubeconfigs: { eu: 'K' },
+        clusters: [cluster('eu')], results: { eu: answered('1') }, kubeconfigs: { eu: 'K' },
         targets: [made('eu', '1', { leftAt: '2026-11-25T11:59:00Z' })],
       },
       ['eu: Target eu', 'eu <- patch ClusterTarget'],
     ],
     [
       'one that has left gets no new pods', {
-        clusters: [cluster('eu')], verdicts: { eu: answered('1') }, targets: [made('eu', '1'), made('us', '2')],
+        clusters: [cluster('eu')], results: { eu: answered('1') }, targets: [made('eu', '1'), made('us', '2')],
         kubeconfigs: { eu: 'K', us: 'K' },
       },
       ['eu: Target eu', 'us: cordon', 'us <- patch ClusterTarget'],
     ],
     [
       'and is removed later', {
-        clusters: [cluster('eu')], verdicts: { eu: answered('1') }, kubeconfigs: { eu: 'K', us: 'K' },
+        clusters: [cluster('eu')], results: { eu: answered('1') }, kubeconfigs: { eu: 'K', us: 'K' },
         targets: [made('eu', '1'), made('us', '2', { leftAt: '2026-11-25T11:00:00Z' })],
       },
       ['eu: Target eu', 'us: remove', 'us <- delete ClusterTarget'],
@@ -218,7 +218,7 @@ describe('what becomes of an entry', () => {
 
   it('never takes a name that somebody else has', () => {
     const [first] = planDiscovery(facts({
-      clusters: [cluster('eu')], verdicts: { eu: answered('1') }, targets: [byHand('eu', 'other')],
+      clusters: [cluster('eu')], results: { eu: answered('1') }, targets: [byHand('eu', 'other')],
     })).placed;
     assert.match(first?.target ?? '', /^eu-[0-9a-f]{8}$/);
   });
@@ -239,7 +239,7 @@ describe('a hint', () => {
 
   it('is proposed with what is known of it, whatever its access is', () => {
     for (const access of [hint.access, { kind: 'refused', message: 'no' }, { kind: 'this-cluster' }] as const) {
-      const state = stateOf({ clusters: [{ ...hint, access }], verdicts: { eu: answered('1') } });
+      const state = stateOf({ clusters: [{ ...hint, access }], results: { eu: answered('1') } });
       assert.equal(state, 'Proposed: DNS announces it');
     }
   });
@@ -249,7 +249,7 @@ describe('a hint', () => {
       [{}, { approved: ['us'] }, { approved: ['eu'] }].map((spec) => isTried(hint, spec)), [false, false, true],
     );
     assert.equal(isTried(cluster('eu'), {}), true);
-    assert.equal(stateOf({ clusters: [hint], verdicts: { eu: answered('1') }, ...approved }), 'Target: undefined');
+    assert.equal(stateOf({ clusters: [hint], results: { eu: answered('1') }, ...approved }), 'Target: undefined');
   });
 
   it('that is gone takes no target along, not even one that is confirmed', () => {
@@ -276,7 +276,7 @@ describe('the status of a TargetDiscovery', () => {
   it('counts, and says why', () => {
     const status = statusOf({
       clusters: [cluster('eu'), cluster('bad', { kind: 'refused', message: 'it runs a command' })],
-      verdicts: { eu: answered('1') },
+      results: { eu: answered('1') },
     });
     assert.deepEqual([status.found, status.targets], [2, 1]);
     assert.deepEqual(status.clusters, [
@@ -287,7 +287,7 @@ describe('the status of a TargetDiscovery', () => {
 
   it('names duplicates and what is held', () => {
     assert.deepEqual(
-      conditionsOf({ clusters: [cluster('eu')], verdicts: { eu: answered('1') }, targets: [byHand('mine', '1')] }),
+      conditionsOf({ clusters: [cluster('eu')], results: { eu: answered('1') }, targets: [byHand('mine', '1')] }),
       ['Ready=True/Followed', 'RemovalsHeld=False/NothingHeld', 'Duplicates=True/SameCluster'],
     );
     assert.deepEqual(
@@ -300,9 +300,9 @@ describe('the status of a TargetDiscovery', () => {
     const clusters = [cluster('EU West'), { ...cluster('https://us'), unnamed: true } as const];
     const entries = (world: World) =>
       (statusOf(world).clusters ?? []).map(({ name, unnamed, target }) => [name, unnamed, target]);
-    const verdicts = { 'EU West': answered('1'), 'https://us': answered('2') };
+    const results = { 'EU West': answered('1'), 'https://us': answered('2') };
     const there = [['EU West', undefined, 'eu-west'], ['https://us', true, 'https-us']];
-    assert.deepEqual(entries({ clusters, verdicts }), there);
+    assert.deepEqual(entries({ clusters, results }), there);
     const [eu, us] = clusters.map((one, index) => toKnownTarget(toClusterTarget({
       name: ['eu-west', 'https-us'][index]!, cluster: one, clusterId: String(index), template: {}, discovery: 'argo',
       namespace: NAMESPACE,
@@ -314,7 +314,7 @@ describe('the status of a TargetDiscovery', () => {
   });
 
   it('keeps what is known of entries while the registry cannot be read', () => {
-    const before = statusOf({ clusters: [cluster('eu')], verdicts: { eu: answered('1') } });
+    const before = statusOf({ clusters: [cluster('eu')], results: { eu: answered('1') } });
     const of = facts({ reading: { kind: 'unread', reason: 'Forbidden', message: 'no' } });
     const after = toDiscoveryStatus({
       discovery: { ...of.discovery, status: before }, registry: 'argoCD', reading: of.reading, plan: planDiscovery(of),
@@ -325,7 +325,7 @@ describe('the status of a TargetDiscovery', () => {
   });
 
   it('is the stored one when nothing differs, so that nothing is written', () => {
-    const world = { clusters: [cluster('eu')], verdicts: { eu: answered('1') } };
+    const world = { clusters: [cluster('eu')], results: { eu: answered('1') } };
     const before = statusOf(world);
     const of = facts(world);
     const again = toDiscoveryStatus({
@@ -337,7 +337,7 @@ describe('the status of a TargetDiscovery', () => {
 
   it('tells why a target cannot be written', () => {
     const [entry] = statusOf(
-      { clusters: [cluster('eu')], verdicts: { eu: answered('1') } }, new Map([['eu', 'denied']]),
+      { clusters: [cluster('eu')], results: { eu: answered('1') } }, new Map([['eu', 'denied']]),
     ).clusters ?? [];
     assert.equal(entry?.message, 'ClusterTarget eu cannot be written: denied');
   });

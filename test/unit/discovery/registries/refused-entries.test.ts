@@ -25,8 +25,8 @@ async function outcome(of: RegistryCase): Promise<string> {
   const [cluster, ...more] = readRegistry(of);
   assert.ok(cluster !== undefined && more.length === 0);
   const { entry, access } = cluster;
-  const verdict = access.kind === 'kubeconfig' ? await checkAccess({ ...options, access }, NEVER) : access;
-  return `${entry}: ${verdict.kind}: ${'message' in verdict ? verdict.message : ''}`;
+  const result = access.kind === 'kubeconfig' ? await checkAccess({ ...options, access }, NEVER) : access;
+  return `${entry}: ${result.kind}: ${'message' in result ? result.message : ''}`;
 }
 
 type Part = Record<string, unknown>;

@@ -1,7 +1,7 @@
 // Machines that cannot run real nodes, and what their users are told.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { judgeMachine, refusal, type MachineFacts } from '../../../../sandbox/real-nodes/node-requirements.ts';
+import { nodeSupportOf, refusal, type MachineFacts } from '../../../../sandbox/real-nodes/node-requirements.ts';
 
 const controllers = ['blkio', 'cpu', 'cpuacct', 'cpuset', 'devices', 'freezer', 'memory', 'pids'];
 const fit: MachineFacts = {
@@ -9,12 +9,12 @@ const fit: MachineFacts = {
   overlayError: undefined, cgroups: { version: 1, controllers, hasSystemd: true },
 };
 
-describe('judgeMachine', () => {
+describe('nodeSupportOf', () => {
   it('takes a machine that has everything', () => assert.deepEqual(
-    judgeMachine(fit), { kind: 'can-run', machine: { cniPlugins: '/usr/lib/cni', cgroups: fit.cgroups } },
+    nodeSupportOf(fit), { kind: 'can-run', machine: { cniPlugins: '/usr/lib/cni', cgroups: fit.cgroups } },
   ));
   it('takes version 2 of cgroups', () => {
-    assert.equal(judgeMachine({ ...fit, cgroups: { version: 2 } }).kind, 'can-run');
+    assert.equal(nodeSupportOf({ ...fit, cgroups: { version: 2 } }).kind, 'can-run');
   });
 
   const rows: readonly (readonly [change: Partial<MachineFacts>, reason: RegExp])[] = [
@@ -30,16 +30,16 @@ describe('judgeMachine', () => {
   ];
   for (const [change, reason] of rows) {
     it(`says ${reason.source} of ${JSON.stringify(change)}`, () => {
-      const verdict = judgeMachine({ ...fit, ...change });
-      assert.ok(verdict.kind === 'cannot-run');
-      assert.equal(verdict.reasons.length, 1);
-      assert.match(verdict.reasons[0] ?? '', reason);
+      const support = nodeSupportOf({ ...fit, ...change });
+      assert.ok(support.kind === 'cannot-run');
+      assert.equal(support.reasons.length, 1);
+      assert.match(support.reasons[0] ?? '', reason);
     });
   }
 
   it('gives all reasons at once, and the way out', () => {
-    const verdict = judgeMachine({ ...fit, cniPlugins: undefined, overlayError: 'no', namespaceError: 'no' });
-    assert.ok(verdict.kind === 'cannot-run' && verdict.reasons.length === 3);
-    assert.match(refusal(verdict.reasons), /^Real nodes cannot run here: .*Simulated nodes run everywhere: leave out /);
+    const support = nodeSupportOf({ ...fit, cniPlugins: undefined, overlayError: 'no', namespaceError: 'no' });
+    assert.ok(support.kind === 'cannot-run' && support.reasons.length === 3);
+    assert.match(refusal(support.reasons), /^Real nodes cannot run here: .*Simulated nodes run everywhere: leave out /);
   });
 });

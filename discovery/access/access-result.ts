@@ -1,7 +1,7 @@
 // What is known of the access to an entry of a registry: whether it may be used, and which cluster answered.
 
 /** The result of a check. */
-export type AccessVerdict =
+export type AccessResult =
   /** Not checked yet. */
   | { readonly kind: 'unchecked' }
   /** It has something that is not allowed, or cannot be used; nothing was sent. */
@@ -16,7 +16,7 @@ export type AccessVerdict =
   };
 
 /** Nothing is known. */
-export const UNCHECKED: AccessVerdict = { kind: 'unchecked' };
+export const UNCHECKED: AccessResult = { kind: 'unchecked' };
 
 /** First and longest wait in ms before an access that was not answered is tried again. */
 const RETRY = { firstMs: 5_000, maxMs: 300_000 };

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Invitation, JoinRequest } from '../../../../api/kinds/invitation.ts';
 import {
-  joinKeyOf, judgeJoin, refusalOfToken, toInvitationData, type JoinCase,
-} from '../../../../peering/invitation/join-verdict.ts';
+  joinKeyOf, decideJoin, refusalOfToken, toInvitationData, type JoinCase,
+} from '../../../../peering/invitation/join-decision.ts';
 
 const NOW = Date.parse('2026-01-01T12:00:00Z');
 const request: JoinRequest = {
@@ -17,15 +17,15 @@ const invitation = (spec: Partial<Invitation['spec']> = {}, status?: Invitation[
   spec: { expiresAt: '2026-01-01T12:10:00Z', approval: 'Automatic', ...spec }, ...(status && { status }),
 });
 const judged = (change: Partial<JoinCase>): string => {
-  const verdict = judgeJoin(
+  const decision = decideJoin(
     { request, invitation: invitation(), tokenId: 'i', ownClusterId: 'target', sources: [], now: NOW, ...change },
   );
-  return verdict.kind === 'accept' ? 'accept' : `${verdict.kind} ${verdict.reason}`;
+  return decision.kind === 'accept' ? 'accept' : `${decision.kind} ${decision.reason}`;
 };
 const manual = (approvedClusterID?: string): Invitation =>
   invitation({ approval: 'Manual', ...(approvedClusterID !== undefined && { approvedClusterID }) });
 
-describe('judgeJoin', () => {
+describe('decideJoin', () => {
   const rows: readonly [string, Partial<JoinCase>, string][] = [
     ['lets in who comes first, in time', {}, 'accept'],
     ['refuses the token of another invitation', { tokenId: 'j' }, 'refuse WrongInvitation'],
@@ -130,10 +130,10 @@ describe('judgeJoin', () => {
 
   it('says what to delete, and where', () => {
     const messageOf = (change: Partial<JoinCase>) => {
-      const verdict = judgeJoin(
+      const decision = decideJoin(
         { request, invitation: invitation(), tokenId: 'i', ownClusterId: 't', sources: [], now: NOW, ...change },
       );
-      return verdict.kind === 'refuse' ? verdict.message : '';
+      return decision.kind === 'refuse' ? decision.message : '';
     };
     assert.match(
       messageOf({ sources: [{ name: 'other', clusterId: 'source-1' }] }),
@@ -149,13 +149,13 @@ describe('judgeJoin', () => {
   });
 
   it('says whom the invitation was used by, and how it is approved', () => {
-    const used = judgeJoin({
+    const used = decideJoin({
       request, invitation: invitation({}, { redeemedBy: 'r', clusterID: 'source-0' }), tokenId: 'i', ownClusterId: 't',
       sources: [], now: NOW,
     });
     assert.match(used.kind === 'refuse' ? used.message : '', /used by cluster source-0/);
     const pending =
-      judgeJoin({ request, invitation: manual(), tokenId: 'i', ownClusterId: 't', sources: [], now: NOW });
+      decideJoin({ request, invitation: manual(), tokenId: 'i', ownClusterId: 't', sources: [], now: NOW });
     assert.match(pending.kind === 'wait' ? pending.message : '', /isthmus approve i$/);
   });
 });

@@ -28,7 +28,7 @@ export interface InvitationData {
 }
 
 /** What to do with a request. */
-export type JoinVerdict =
+export type JoinDecision =
   | { readonly kind: 'accept'; readonly invitation: Invitation }
   | { readonly kind: 'wait'; readonly reason: string; readonly message: string }
   | Refusal;
@@ -45,7 +45,7 @@ export const KEY_UNUSABLE: Refusal = {
   kind: 'refuse', reason: 'KeyUnusable', message: 'spec.publicKey must be a public key on P-256 as JSON Web Key',
 };
 
-/** Inputs of a verdict. */
+/** Inputs of a decision. */
 export interface JoinCase {
   readonly request: JoinRequest;
   /** The invitation of that name; undefined when it does not exist. */
@@ -70,7 +70,7 @@ export function refusalOfToken({ reason, message }: { readonly reason: string; r
 }
 
 /** Judges a request whose token is valid. */
-export function judgeJoin(joinCase: JoinCase): JoinVerdict {
+export function decideJoin(joinCase: JoinCase): JoinDecision {
   const { request, invitation, tokenId, ownClusterId, now } = joinCase;
   const { spec, metadata } = request;
   if (tokenId !== spec.invitation) {
@@ -100,7 +100,7 @@ export function judgeJoin(joinCase: JoinCase): JoinVerdict {
         `in that source), or be deleted in the target (${deletionOf(known)})`,
     );
   }
-  return judgeApproval(spec.clusterID, invitation);
+  return decideApproval(spec.clusterID, invitation);
 }
 
 /**
@@ -138,7 +138,7 @@ export function joinKeyOf(publicKey: string): string | undefined {
   }
 }
 
-function judgeApproval(clusterID: string, invitation: Invitation): JoinVerdict {
+function decideApproval(clusterID: string, invitation: Invitation): JoinDecision {
   const { metadata, spec } = invitation;
   if (spec.approval === 'Automatic' || spec.approvedClusterID === clusterID) return { kind: 'accept', invitation };
   if (spec.approvedClusterID !== undefined) {
