@@ -1,6 +1,6 @@
 // SecretCopy: a target's report to a source about a copied Secret. A source has no permission to read Secrets in a
-// target (ADR 0024), so it learns here that its copy exists, from which version it was made, and whether somebody
-// changed it. It never contains the Secret's data.
+// target (ADR 0024), so it learns here that its copy exists, from which version it was made, and whether it was
+// changed since. It never contains the Secret's data.
 import type { KubernetesObject } from '../objects/core.ts';
 import { ISTHMUS_GROUP } from '../objects/group-version.ts';
 import type { KindDefinition } from '../objects/schema.ts';

@@ -1,5 +1,5 @@
-// What Isthmus reads of an existing Submariner (`submariner.io/v1`, pkg/apis/submariner.io/v1/types.go). Nothing of it
-// is ever written. Fields that Go leaves empty may be missing or null.
+// What Isthmus reads of an existing Submariner (`submariner.io/v1`, pkg/apis/submariner.io/v1/types.go). It is
+// never written. Fields that Go leaves empty may be missing or null.
 import type { KubernetesObject } from './core.ts';
 import type { ResourceType } from './group-version.ts';
 

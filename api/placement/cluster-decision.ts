@@ -1,5 +1,5 @@
-// ClusterDecision: which clusters a placement chooses, for tools that deliver to clusters themselves. Written by
-// whoever delivers, its status by the scheduler. The status has the form that Argo CD's ApplicationSets read.
+// ClusterDecision: which clusters a placement chooses, for tools that deliver to clusters themselves. Users or
+// these tools write its spec, the scheduler its status. The status has the form that Argo CD's ApplicationSets read.
 import type { Condition, KubernetesObject, ResourceList, StringMap } from '../objects/core.ts';
 import { ISTHMUS_GROUP } from '../objects/group-version.ts';
 import { DECISIONS_LABEL } from '../objects/keys.ts';

@@ -102,7 +102,7 @@ interface FollowedKeys {
   readonly annotations: readonly string[];
 }
 
-/** What a copy says about itself; anybody may have written it. */
+/** What a copy's annotation says about it; untrusted, because others in the target may have written it. */
 function followedKeys(annotations: StringMap): FollowedKeys {
   const keys = parsedRecord(annotations[FOLLOWED_KEYS_ANNOTATION] ?? '');
   return { labels: textsIn(keys['labels']), annotations: textsIn(keys['annotations']) };
@@ -116,8 +116,8 @@ export function isCopyOf(copy: KubernetesObject, clusterId: string): boolean {
 }
 
 /**
- * How a copy gets to a target: by this write, not at all, or after an object of the same name is gone: somebody else's,
- * or a copy that no write changes into this one.
+ * How a copy gets to a target: by this write, not at all, or only once an object of the same name is gone, which is not
+ * ours, or is a copy that no write can change into this one.
  */
 export type CopyStep = { readonly kind: 'write'; readonly command: Command }
   | { readonly kind: 'equal' | 'foreign' | 'unchangeable' };

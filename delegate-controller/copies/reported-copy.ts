@@ -13,7 +13,7 @@ export interface LastWrite {
 type KnownSource = SourceObject | undefined | 'unknown';
 
 /**
- * A reported copy. It has the digest of its source if it was made from this version of it and was not changed since.
+ * A reported copy. It has the digest of its source if it was made from this version and was not changed since.
  */
 export function reportedCopy(
   key: string, { secretUID: uid, secretVersion, parentUID: parentUid, parentVersion, intact }: SecretCopySpec,

@@ -15,14 +15,14 @@ export function mayFailOver(proxy: ProxyPod): proxy is ProxyPod & { readonly fai
 }
 
 /**
- * Writes an end for whoever waits for one, deletes the proxy and removes its finalizer; if it was deleted before, only
- * what is left of that.
+ * Writes a terminal status if another controller waits for one, deletes the proxy and removes its finalizer. For a
+ * proxy that was already deleted, only the remaining writes.
  */
 export function planFailover(proxy: ProxyPod): Plan {
   const { namespace, name, uid } = proxy;
   const end = planUnknownEnd(proxy);
   if (!proxy.terminating || proxy.isGracefulDeletion) return [...end, ...planReleaseAtOnce(proxy)];
-  // the end is a new version of the proxy, which is let go next
+  // the terminal status makes a new version of the proxy, whose finalizer is removed next
   if (holdsFinalizer(proxy)) return end.length > 0 ? end : planFinalizerRemoval(proxy);
   return proxy.finalizers.length > 0 ? NOTHING : [{
     kind: 'delete', type: PODS, at: { namespace, name }, preconditions: { uid }, propagation: 'Background',

@@ -44,7 +44,7 @@ export class OrphanCollector {
     if (!targets.includes(target)) this.#seenIn.set(key, this.#lists.value([...targets, target]));
   }
 
-  /** Whether a target has, or may have, something of pods with this key that must be deleted or let go. */
+  /** Whether a target has, or may have, chaperons of this key to delete, or delegates whose finalizer to remove. */
   concerns(key: string): boolean {
     const proxy = this.#options.proxies.get(key);
     for (const targetKey of this.#seenIn.get(key) ?? []) {
@@ -56,7 +56,7 @@ export class OrphanCollector {
     return false;
   }
 
-  /** Deletes what is left of pods with this key. */
+  /** Deletes the orphaned chaperons of pods with this key. */
   async reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     await Promise.all((this.#seenIn.get(key) ?? []).map((target) => this.#collect(key, target, signal)));
     return DONE;
@@ -68,7 +68,8 @@ export class OrphanCollector {
     if (target === undefined || chaperons.length === 0) return this.#forget(key, targetKey);
     for (const chaperon of chaperons) {
       const proxy = this.#options.proxies.get(key);
-      if (!chaperon.terminating && !belongs(chaperon, proxy, target)) await this.#takeBack(chaperon, target, signal);
+      const isOrphan = !chaperon.terminating && !belongs(chaperon, proxy, target);
+      if (isOrphan) await this.#deleteOrphan(chaperon, target, signal);
       // without a client the target is not connected; its return enqueues the pod again
       const client = target.session?.client;
       if (client !== undefined) {
@@ -77,7 +78,7 @@ export class OrphanCollector {
     }
   }
 
-  async #takeBack(chaperon: Chaperon, target: TargetCluster, signal: AbortSignal): Promise<void> {
+  async #deleteOrphan(chaperon: Chaperon, target: TargetCluster, signal: AbortSignal): Promise<void> {
     const client = target.session?.client;
     if (client === undefined || (await this.#isStillWanted(chaperon, target, signal))) return;
     this.#options.logger.info({ target: target.key, chaperon: chaperon.key }, 'deleted an orphaned chaperon');

@@ -52,7 +52,7 @@ export class TargetDeletions {
     return this.#bySession.get(session)?.has(proxyUid, made) === true;
   }
 
-  /** The delegate of a proxy as it was when it went; undefined when no end of it was observed. */
+  /** The last state of a proxy's deleted delegate; undefined when its deletion was not observed. */
   lastOf(proxyUid: string): DelegatePod | undefined {
     return this.#last.get(proxyUid);
   }

@@ -52,7 +52,7 @@ const CONCURRENCY = 8;
 /** Said of an object that is in the way of a copy. */
 const NOT_OURS =
   'an object of that name exists there that this source did not create; rename one of the two, or delete that one';
-/** Retry interval of an object that the target rejects, in ms: somebody must change something first. */
+/** Retry interval of an object that the target rejects, in ms: a user must change something first. */
 const REFUSED_RETRY_MS = 30_000;
 /** Requeue delay when an uncached read contradicts the cache, in ms: the cache is behind. */
 const CACHE_LAG_MS = 1_000;

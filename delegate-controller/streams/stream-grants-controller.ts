@@ -62,7 +62,7 @@ export class StreamGrants {
   readonly #withdrawnAt = new Map<string, number>();
   /** What this process wrote: names of pods by namespace and Role. */
   readonly #written = new Map<string, Map<string, readonly string[]>>();
-  /** Namespaces where a source has repeated a request: somebody may have removed what it was granted. */
+  /** Namespaces where a source has repeated a request: its grant may have been removed. */
   readonly #renewed = new Set<string>();
   #controller: Controller | undefined;
 

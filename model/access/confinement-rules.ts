@@ -19,8 +19,8 @@ export const UNCONFINED_VERB = 'unconfined';
 export const MAX_OWN_TOKEN_SECONDS = 24 * 60 * 60;
 
 /**
- * The rule that identifies a role as a source's, in each of them. It grants nothing: it makes the policy limit whoever
- * has it.
+ * The rule that identifies a role as a source's, in each of them. It grants nothing: the policy limits any
+ * identity that has it.
  */
 export const SOURCE_MARKER_RULE: PolicyRule = rule(ISTHMUS_GROUP, [SOURCE_IDENTITIES], [CONFINED_VERB]);
 

@@ -1,6 +1,6 @@
-// The namespaces beside the install namespace. There the components that use targets read all Secrets, since
-// administrators put kubeconfigs there by hand. In the namespace of keys only the owner of a key reads it, and in that
-// of discovered targets discovery writes kubeconfigs, and could not replace anybody's key.
+// The two namespaces next to the install namespace. In the install namespace the components that use targets may read
+// all Secrets, because administrators put kubeconfigs there by hand. So each component's key is in a namespace where
+// only that component reads it. Discovery writes kubeconfigs to another one, where it cannot replace a key.
 
 /** Suffix of the namespace of keys. */
 const SUFFIX = '-keys';

@@ -51,7 +51,7 @@ export interface BindingObject extends KubernetesObject {
 
 /** Verbs for reading. */
 export const READ: readonly string[] = ['get', 'list', 'watch'];
-/** Verbs for writing by whoever applies or patches. */
+/** Verbs for writing by server-side apply and patches. */
 export const WRITE: readonly string[] = ['create', 'patch', 'delete'];
 
 /** A rule for resources of one group; the core group is the empty string. */

@@ -1,17 +1,17 @@
-// What the reason of an unavailable target tells of its API server. Its condition Reachable, and the health of the
-// ClusterProfile that is published of it, both follow from this table.
+// What the reason of an unavailable target says about its API server. The target's condition Reachable, and the health
+// in its ClusterProfile, both follow from this table.
 
-/** What is known of a target's API server. */
+/** What is known about a target's API server. */
 export type ServerState =
   /** It answers this source. */
   | 'answers'
-  /** A server answers, or did when it was last asked, which tells nothing of the cluster's health. */
+  /** A server answered last time, which says nothing about the cluster's health. */
   | 'reached'
   /** It does not answer, or only with errors. */
   | 'fails'
-  /** No connection was attempted, or none is decided yet. */
+  /** No connection was attempted, or its outcome is not known yet. */
   | 'not-tried'
-  /** The reason is no state of the server, such as the code of an error. */
+  /** The reason does not describe the server: the code of an error, for example. */
   | 'unknown';
 
 const STATES: ReadonlyMap<string, ServerState> = new Map<string, ServerState>([
@@ -26,7 +26,7 @@ const STATES: ReadonlyMap<string, ServerState> = new Map<string, ServerState>([
   ].map((reason) => [reason, 'not-tried'] as const),
 ]);
 
-/** What a reason tells of the target's API server. */
+/** What a reason says about the target's API server. */
 export function serverStateOf(reason: string): ServerState {
   return STATES.get(reason) ?? 'unknown';
 }

@@ -15,14 +15,14 @@ export const UNCONFIRMED_GRACE_SECONDS = 5;
 /** Time that a source allows the target's controller and kubelet to stop such a candidate, in ms. */
 export const STOP_ALLOWANCE_MS = 20_000;
 
-/** How alive a target's API server looks to the source. Times are in ms of one monotonic clock. */
+/** The state of a target's API server as its source observes it. Times are in ms of one monotonic clock. */
 export interface ServerHealth {
   /**
    * Time since anything arrived from it; undefined where nothing has, or when it has refused or closed connections
    * since: then it may be down while its nodes keep running pods.
    */
   readonly silentMs: number | undefined;
-  /** It was seen to refuse or close connections since its last response; false where nothing was asked yet. */
+  /** It was seen to refuse or close connections since its last response; false before the first call. */
   readonly isRefusing: boolean;
   /** It responds normally. */
   readonly isReady: boolean;

@@ -28,8 +28,8 @@ export function toDelegateMeta(
 }
 
 /**
- * The spec of the delegate of a chaperon. The overhead is the one of the source's runtime class: it counts when a
- * target is chosen, and an API server rejects a pod with any other than that of its own class.
+ * The spec of a chaperon's delegate, without the overhead. That is of the source's runtime class: it counts when a
+ * target is chosen, but the target's API server rejects a pod whose overhead differs from that of its own class.
  */
 export function toDelegatePodSpec({ spec: { overhead: _overhead, ...spec } }: PodChaperon): PodSpec {
   return spec;

@@ -7,7 +7,7 @@ import {
 } from '../../api/objects/keys.ts';
 import { LABELS_OF_NODES } from '../proxy/admission-record.ts';
 
-/** The pod as its containers shall see it. */
+/** The pod as its containers see it. */
 export interface SourcePodFields {
   readonly name: string;
   readonly labels: StringMap;
@@ -42,7 +42,7 @@ export function redirectDownwardApi(spec: PodSpec, pod: SourcePodFields): Redire
 }
 
 class Redirection {
-  /** Those that fields were redirected to and that the delegate has for this only. */
+  /** Annotations that the delegate has only because fields are redirected to them. */
   readonly annotations: Record<string, string> = {};
   readonly #pod: SourcePodFields;
 
@@ -127,7 +127,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '\u0007': '\\a', '\b': '\\b', '\f': '\\f', '\n': '\\n', '\r': '\\r', '\t': '\\t', '\v': '\\v', '\\': '\\\\',
   '"': '\\"',
 };
-/** What Go takes for printable (`unicode.IsPrint`). */
+/** What Go considers printable (`unicode.IsPrint`). */
 const PRINTABLE = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u;
 
 /** A string literal of Go (`strconv.Quote`). */
@@ -152,8 +152,8 @@ const MAX_HOST_NAME = 63;
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 
 /**
- * The host name that a kubelet derives from the name of the pod; undefined where the user has set one, where it is the
- * node's, and for a name with dots, which `spec.hostname` does not take.
+ * The host name that a kubelet derives from the name of the pod. Undefined if the user has set one, if it is that of
+ * the node, and for a name with dots, which `spec.hostname` does not allow.
  */
 function hostnameOf({ hostname, hostnameOverride, hostNetwork }: PodSpec, name: string): string | undefined {
   if (hostname || hostnameOverride || hostNetwork) return undefined;

@@ -125,7 +125,7 @@ function withoutOwn(annotations: StringMap): StringMap {
   return Object.fromEntries(Object.entries(annotations).filter(([key]) => !key.startsWith(ADMIRALTY_PREFIX)));
 }
 
-/** Removes constraints that chose the cluster: they say nothing about its nodes. */
+/** Removes constraints that chose the cluster: they do not apply to its nodes. */
 function withoutConstraints(spec: PodSpec): PodSpec {
   const {
     nodeSelector: _nodeSelector, affinity: _affinity, tolerations: _tolerations, topologySpreadConstraints: _spread,

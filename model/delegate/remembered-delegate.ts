@@ -22,7 +22,7 @@ import { REPORTED_POD_SHAPE } from './target-answer-shapes.ts';
 export const DELEGATE_REJECTED = 'DelegateRejected';
 
 /**
- * The target's verdict about a candidate: none yet, held by a scheduling gate that the target's admission added,
+ * The target's verdict on a candidate: none yet, held by a scheduling gate that the target's admission added,
  * scheduled, or rejected.
  */
 export type Verdict =
@@ -90,7 +90,7 @@ export interface Chaperon {
   readonly confirmBefore?: number;
   /** It was not confirmed in time, and its delegate was stopped. */
   readonly expired?: { readonly mayRunAgain: boolean };
-  /** The delegate existed and was deleted by somebody else. */
+  /** The delegate existed and was deleted in the target, not by its source. */
   readonly podMissing: boolean;
   readonly verdict: Verdict;
 }

@@ -8,7 +8,7 @@ import { SUMMARY_SHAPE } from './target-answer-shapes.ts';
 
 type Figure = Exclude<keyof ClusterSummary, keyof KubernetesObject | 'observed'>;
 
-/** By name, so that a field that is missing here is an error of types: a change of it would be taken for a renewal. */
+/** A record, so that a missing field is a compile error: a change of that field would be mistaken for a renewal. */
 const EACH_FIGURE: Readonly<Record<Figure, true>> = {
   capacity: true, allocatable: true, free: true, largestFree: true, gpus: true, commonLabels: true, nodeGroups: true,
   reduced: true, shares: true,
@@ -17,8 +17,8 @@ const FIGURES = Object.keys(EACH_FIGURE) as readonly Figure[];
 const SETTINGS = ['labels', 'annotations'] as const;
 
 /**
- * A summary as a target sent it, with those parts of `before` that are equal. Only the others are checked, for what is
- * known was checked before. Then {@link isRenewal} is cheap, and the new copy of what is known is garbage at once.
+ * A summary as a target sent it, in which the parts that equal those of `before` are the same objects. Only the other
+ * parts are validated. This makes {@link isRenewal} cheap, and the new copy of equal parts is garbage at once.
  * @throws TypeError when it does not have the shape of a summary.
  */
 export function toKnownSummary(before: ClusterSummary | undefined, sent: ClusterSummary): ClusterSummary {

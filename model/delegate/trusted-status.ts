@@ -1,4 +1,4 @@
-// The part of a delegate's status that the source trusts, because somebody else runs the target: conditions that a
+// The part of a delegate's status that the source trusts, because others run the target: conditions that a
 // target may report, and addresses outside the source's own ranges. Services of the source would send traffic to a
 // forged address.
 import type { Condition, PodStatus } from '../../api/objects/core.ts';

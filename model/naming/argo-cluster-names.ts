@@ -1,15 +1,15 @@
-// The names that Argo CD knows targets by. Discovery records in the status of a TargetDiscovery which entry of Argo's
-// registry is which cluster, whether it made the target itself or found one that was made by hand.
+// The names by which Argo CD knows targets. Discovery records in the status of a TargetDiscovery which entry of Argo's
+// registry is which cluster, whether it created the target or found one that was created by hand.
 import type { ClusterTarget } from '../../api/kinds/cluster-target.ts';
 import type { DiscoveredCluster, EntryState, TargetDiscovery } from '../../api/registry/target-discovery.ts';
 
 /** Argo CD's own name of the cluster that it runs in. */
 const IN_CLUSTER = 'in-cluster';
 
-/** Entries that a target was made of. A name stays known while an entry is missing, perhaps for a moment only. */
+/** States of entries that have a target. A name stays known while its entry is missing, perhaps only for a moment. */
 const OWN_ENTRY: ReadonlySet<EntryState> = new Set(['Target', 'Left', 'Held']);
 
-/** The parts of a ClusterTarget that tell which cluster it points to. */
+/** The fields of a ClusterTarget that identify its cluster. */
 export interface NamedTarget {
   readonly name: string;
   readonly isSelf: boolean;

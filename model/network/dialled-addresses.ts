@@ -56,8 +56,8 @@ export function isSpecialAddress(address: string): boolean {
 }
 
 /**
- * A set, for it is asked for each status of a pod: it parses the address once. Without most of 240.0.0.0/4: GKE has
- * pods there, and the pod plane, as Submariner's Globalnet, maps ranges that overlap to 242.0.0.0/8.
+ * A set, because it is queried for each status of a pod: it parses the address once. Without most of 240.0.0.0/4: GKE
+ * has pods there, and the pod plane, as Submariner's Globalnet, maps ranges that overlap to 242.0.0.0/8.
  */
 const NO_PODS = new RangeSet([
   '0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '224.0.0.0/4', '255.255.255.255/32', '::/96', 'fe80::/10', 'ff00::/8',

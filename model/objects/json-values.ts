@@ -1,4 +1,4 @@
-// Values of JSON whose shape is not known yet: what they are is asked before they are used.
+// JSON values whose shape is not known yet: it is checked before they are used.
 
 /** Whether a value is an object and not a list. */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -6,8 +6,8 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
 }
 
 /**
- * What a JSON text says; undefined for text that is not JSON, which never says that. An empty text, as of an annotation
- * that is not there, costs nothing: an exception costs as much as parsing a kilobyte.
+ * The value of a JSON text; undefined, which no JSON text means, for any other text. Empty text, the default for a
+ * missing annotation, is handled first: an exception costs as much as parsing a kilobyte.
  */
 export function parsedJson(text: string): unknown {
   if (text === '') return undefined;
@@ -28,7 +28,7 @@ export function isSameJson(one: unknown, other: unknown): boolean {
   return isRecord(one) && isRecord(other) && isSameRecord(one, other);
 }
 
-// lists of names and closures would be the most of what comparing a thousand summaries leaves behind
+// without lists of names and closures: they would be most of the garbage of comparing a thousand summaries
 function isSameList(one: readonly unknown[], other: readonly unknown[]): boolean {
   if (one.length !== other.length) return false;
   for (let index = 0; index < one.length; index += 1) if (!isSameJson(one[index], other[index])) return false;

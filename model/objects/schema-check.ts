@@ -72,7 +72,7 @@ function misfitOfOthers(
   return undefined;
 }
 
-/** Longest text of what somebody wrote, in a message. */
+/** Longest quoted text in a message, in characters. */
 const LONGEST = 80;
 
 /** What an API server or kubectl would reject. */

@@ -1,9 +1,9 @@
 // Keeps one of equal values that many cached records have in common, such as the names of nodes and the labels of
 // replicas: a hundred thousand records would hold a hundred thousand copies.
 
-/** After so many different values it begins anew: what is unique to each record gains nothing, and must not stay. */
+/** After this many different values the cache is cleared: unique values gain nothing, and must not accumulate. */
 const MOST_VALUES = 256;
-/** Longer values, as JSON, are hardly those of others, in characters. */
+/** Longer values, in characters of JSON, are unlikely to be shared. */
 const LONGEST = 256;
 /** No status has texts deeper than this. */
 const DEEPEST = 12;

@@ -1,6 +1,5 @@
-// YAML that is not ours alone: its scalars, and limits for what somebody else wrote. The parser recurses, so that deep
-// nesting would crash the process, and it takes quadratic time for keys and anchors. Measured with the parser's first
-// stage, which takes linear time.
+// YAML that others wrote: its scalars, and limits. The parser is recursive, so deep nesting would crash the process,
+// and it takes quadratic time for keys and anchors. Measured with the parser's first stage, which takes linear time.
 import {
   Lexer, Parser, type CreateNodeOptions, type ScalarTag, type SchemaOptions, type Tags, type ToStringOptions,
 } from 'yaml';

@@ -90,7 +90,7 @@ export interface ProxyPod {
   readonly failoverGraceSeconds?: number;
   /** After the bind: keys of targets that were lost when it was placed. */
   readonly lostTargets?: readonly string[];
-  /** After the bind: Admiralty created it and nobody has adopted it yet; it is ignored. */
+  /** After the bind: Admiralty created it, and it is not adopted yet, so it is ignored. */
   readonly isAdmiraltys?: true;
   /** Of an adopted one: name of its delegate, which is not derived from its UID. */
   readonly adoptedDelegate?: string;

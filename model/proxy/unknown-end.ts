@@ -1,5 +1,5 @@
-// The end of a proxy pod whose delegate is gone, or stopped in a lost target, and whose end nobody observed. A
-// controller that waits for the end with a finalizer, as the Job controller does, would wait indefinitely.
+// The terminal status of a proxy pod whose delegate is gone, or stopped in a lost target, when its end was not
+// observed. A controller that waits for it with a finalizer, as the Job controller does, would wait indefinitely.
 import { DELEGATE_FINALIZER } from '../../api/objects/keys.ts';
 import { PODS } from '../../api/resource-types.ts';
 import type { Plan } from '../objects/plan.ts';
@@ -7,8 +7,8 @@ import { isTerminal } from '../pod/pod.ts';
 import type { ProxyPod } from './proxy-pod.ts';
 
 /**
- * Writes that it failed, as Kubernetes' pod garbage collector does for pods of lost nodes; nothing where it has ended,
- * or where nobody else holds it. Of the proxy only this version is written.
+ * Sets phase Failed, as Kubernetes' pod garbage collector does for pods of lost nodes. Writes nothing if the pod has
+ * terminated, or has no other finalizer. The write has a precondition on this version.
  */
 export function planUnknownEnd({ namespace, name, resourceVersion, finalizers, phase }: ProxyPod): Plan {
   const isAwaited = finalizers.some((finalizer) => finalizer !== DELEGATE_FINALIZER);
