@@ -23,7 +23,7 @@ export const repeatedSignalMs = 1_000;
 
 /**
  * One AbortSignal for SIGINT, SIGTERM and SIGHUP: the first one aborts it with the signal's name as reason; another one
- * at least a second later exits at once with code 130. It also aborts, with reason `SIGPIPE`, when nobody can read the
+ * at least a second later exits at once with code 130. It also aborts, with reason `SIGPIPE`, when nothing reads the
  * output any more. Call it once, in a command's entry point. `clock` returns ms.
  */
 export function untilStopped(

@@ -1,5 +1,5 @@
 // Liveness of an API server, checked on demand before an irreversible write. Nothing is sent while it responded
-// recently or nobody asks; concurrent callers share one probe.
+// recently or no caller asks; concurrent callers share one probe.
 import { delay } from '../kubernetes/flow/backoff.ts';
 import { onAbort } from '../kubernetes/flow/abort.ts';
 import { SilenceError } from '../kubernetes/connect/silence.ts';

@@ -102,7 +102,7 @@ export class TargetClusters {
     await Promise.all(this.#informers.map((informer) => informer.synced));
   }
 
-  /** Nobody acts on figures in its status. With a thousand targets, most of the work would be to tell of them. */
+  /** No listener acts on figures in its status. With a thousand targets, most of the work would be to report them. */
   #changed(before: TargetObject | undefined, after: TargetObject | undefined): void {
     if (before !== undefined && after !== undefined && isSameButForFigures(before, after)) return;
     // a target that was deleted and created again while the watch was away is another one

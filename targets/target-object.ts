@@ -44,7 +44,7 @@ export function toTargetObject(object: TargetLike): TargetObject {
   };
 }
 
-/** Whether two states of an object differ at most in the figures of its status, which nobody acts on. */
+/** Whether two states of an object differ at most in the figures of its status, on which no listener acts. */
 export function isSameButForFigures(one: TargetObject, other: TargetObject): boolean {
   return isSameJson(withoutFigures(one), withoutFigures(other));
 }

@@ -91,7 +91,7 @@ function withType(type: ResourceType, object: KubernetesObject): KubernetesObjec
 export class ClusterClient {
   readonly transport: Transport;
   readonly #options: CallOptions;
-  /** What of it goes with each call. */
+  /** Options that every call uses. */
   readonly #common: Pick<CallOptions, 'bypassesRateLimit' | 'timeoutMs' | 'connectTimeout'>;
 
   constructor(transport: Transport, options: CallOptions = {}) {
@@ -205,7 +205,7 @@ export class ClusterClient {
     );
   }
 
-  /** As {@link patch}, where nobody reads the answer: it is asked for its metadata, and not parsed. */
+  /** As {@link patch}, for callers that do not read the response: only metadata is requested, and it is not parsed. */
   patchUnread(
     type: ResourceType, at: ObjectName, { patchType, patch }: Patch, signal?: AbortSignal,
   ): Promise<void> {

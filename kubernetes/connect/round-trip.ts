@@ -1,7 +1,7 @@
 // The round-trip time to an API server, measured by the pings of its watch session at no extra cost.
 
 /**
- * Samples that are looked at: their minimum is the round trip. A busy process or server lengthens a sample, nothing
+ * Number of recent samples whose minimum is the round trip. A busy process or server lengthens a sample, nothing
  * shortens one (as BBR filters its min_rtt). Pings come every 10 s.
  */
 const SAMPLES = 6;

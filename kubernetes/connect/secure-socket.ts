@@ -14,7 +14,7 @@ export interface TlsCertificates {
 /** TLS settings of the connections to one server. */
 export interface TlsOptions {
   readonly rejectUnauthorized: boolean;
-  /** Parsed certificates, shared by all connections: parsing them anew costs as much as half a handshake. */
+  /** Parsed certificates, shared by all connections: parsing them again costs half as much as a handshake. */
   readonly secureContext: SecureContext;
   readonly servername?: string;
   /** An existing connection to use; a new one is opened when missing. */

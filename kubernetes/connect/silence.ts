@@ -8,7 +8,7 @@ export class SilenceError extends Error {
 }
 
 /**
- * Codes of Node, libc and undici for calls that nobody on the server's side has answered, not even by refusing them.
+ * Codes of Node, libc and undici for calls that got no response from the server's side, not even a refusal.
  */
 const SILENT_CODES: ReadonlySet<unknown> = new Set([
   'ETIMEDOUT', 'ENETUNREACH',
@@ -16,8 +16,8 @@ const SILENT_CODES: ReadonlySet<unknown> = new Set([
 ]);
 
 /**
- * Whether nothing came from the server's side. False for whatever else there is: what is not known to be silence may be
- * the end of the server. Of a name with several addresses all must be silent.
+ * Whether nothing came from the server's side. False for every other error: it may mean that the server has stopped. If
+ * a name has several addresses, all of them must be silent.
  */
 export function isSilence(thrown: unknown): boolean {
   if (thrown instanceof AggregateError && thrown.errors.length > 0) return thrown.errors.every(isSilence);
@@ -38,7 +38,7 @@ export class ServerActivity {
   onAnswer: () => void = () => undefined;
   #lastAnswerAt = -Infinity;
   #refusedAt = -Infinity;
-  /** Who waits for an answer, and since when; undefined once the answer has come and the wait is ending. */
+  /** Callbacks that wait for an answer, and since when; undefined once the answer has come and the wait is ending. */
   readonly #waiting = new Map<() => void, number | undefined>();
 
   /** When the server last answered anything: a call or an HTTP/2 ping. */
@@ -53,7 +53,7 @@ export class ServerActivity {
     if (this.#waiting.size > 0) this.#wakeAll();
   }
 
-  /** Calls `back` once when the server answers anybody, but not at once. Returns what forgets it. */
+  /** Calls `back` once the server has answered any call, but not at once. Returns a function that cancels this. */
   onceReachable(back: () => void): () => void {
     this.#waiting.set(back, performance.now());
     return () => void this.#waiting.delete(back);
@@ -71,24 +71,24 @@ export class ServerActivity {
     if (this.#waiting.delete(back)) back();
   }
 
-  /** A call got no answer of the server's own. */
+  /** A call got no answer from the server itself. */
   fail(thrown: unknown): void {
     if (!isSilence(thrown)) this.noteRefused();
   }
 
-  /** The server, or what stands before it, has refused or ended something without an answer of the server's own. */
+  /** The server, or a proxy before it, has refused or closed a connection without an answer of the server. */
   noteRefused(): void {
     this.#refusedAt = performance.now();
   }
 
-  /** Whether the server has refused or ended something since it last answered. */
+  /** Whether the server has refused or closed a connection since it last answered. */
   get isRefusing(): boolean {
     return this.#refusedAt > this.#lastAnswerAt;
   }
 
   /**
    * For how long nothing at all has come from the server, in ms: it may work on behind a broken network. Undefined when
-   * it was seen to be gone since it last answered, or has never answered: then nobody can know whether it works.
+   * it was seen to be gone since it last answered, or has never answered: then it is unknown whether it works.
    */
   get silentMs(): number | undefined {
     return this.#lastAnswerAt > this.#refusedAt ? performance.now() - this.#lastAnswerAt : undefined;

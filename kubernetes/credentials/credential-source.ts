@@ -14,7 +14,7 @@ export interface FreshCredentials {
   readonly changed: boolean;
 }
 
-/** Least time between two reads of rejected credentials that count as changes, in ms: each opens all watches anew. */
+/** Least time between two reads of rejected credentials that count as changes, in ms: each reopens all watches. */
 const DISTRUST_MS = 10_000;
 
 /** Credentials of one connection and of its replacements. */
@@ -118,7 +118,7 @@ export class CredentialSource {
     return true;
   }
 
-  /** Ends a plugin that is running: nobody waits for it any more. */
+  /** Ends a plugin that is running: no call waits for it any more. */
   close(): void {
     const { credentials } = this.#connection;
     if (credentials.kind === 'exec') credentials.plugin.stop();

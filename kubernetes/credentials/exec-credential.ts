@@ -1,5 +1,4 @@
-// What an exec plugin is told and what it answers: `ExecCredential` of client.authentication.k8s.io, as client-go has
-// it.
+// Input and output of an exec plugin: `ExecCredential` of client.authentication.k8s.io, as in client-go.
 import { invalid as invalidKubeconfig, type Entry } from './kubeconfig-fields.ts';
 import type { AppError } from '../../process/errors.ts';
 import { isRecord, parsedJson } from '../../model/objects/json-values.ts';
@@ -12,9 +11,9 @@ export interface ExecConfig {
   readonly env: Readonly<Record<string, string>>;
   readonly apiVersion: ExecApiVersion;
   readonly interactiveMode: InteractiveMode;
-  /** How people get the plugin. */
+  /** How to install the plugin. */
   readonly installHint?: string;
-  /** What the plugin is told of the cluster; missing unless `provideClusterInfo` is set. */
+  /** The cluster as it is passed to the plugin; missing unless `provideClusterInfo` is set. */
   readonly cluster?: Entry;
 }
 
@@ -24,9 +23,9 @@ type ExecApiVersion = (typeof API_VERSIONS)[number];
 const INTERACTIVE_MODES = ['Never', 'IfAvailable', 'Always'] as const;
 type InteractiveMode = (typeof INTERACTIVE_MODES)[number];
 
-/** Name of the extension of a cluster that plugins are told as `config`. */
+/** Name of the cluster's extension that plugins get as `config`. */
 const CLUSTER_EXTENSION = 'client.authentication.k8s.io/exec';
-/** Members of a cluster that plugins are told of. */
+/** Fields of the cluster that plugins get. */
 const CLUSTER_FIELDS = [
   'server', 'tls-server-name', 'insecure-skip-tls-verify', 'certificate-authority-data', 'proxy-url',
   'disable-compression',
@@ -95,7 +94,7 @@ export interface PluginAnswer {
   readonly expiresAtMs?: number;
 }
 
-/** Reads what a plugin printed. What is wrong is told without a word of it, because it may be part of a secret. */
+/** Reads a plugin's output. An error message does not quote it, because it may contain a secret. */
 export function readExecCredential(output: string, apiVersion: string, nowMs: number): PluginAnswer | string {
   const answer = parsedJson(output);
   if (!isRecord(answer) || answer['kind'] !== 'ExecCredential') return 'it printed no ExecCredential';

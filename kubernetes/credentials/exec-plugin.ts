@@ -1,18 +1,18 @@
 // Credentials from an exec plugin: it runs once at a time, again shortly before its answer expires or when the server
-// has rejected it, and ever more rarely while it fails. What it gave last is used as long as it holds.
+// has rejected it, and with backoff while it fails. The last credential is used until it expires.
 import PQueue from 'p-queue';
 import { AppError } from '../../process/errors.ts';
 import { runBounded, type BoundedRun, type RunOutcome } from '../../process/programs/bounded-run.ts';
 import { execInfo, readExecCredential, type ExecConfig, type PluginAnswer } from './exec-credential.ts';
 import type { ResolvedCredentials } from './resolved-credentials.ts';
 
-/** As what a plugin runs. */
+/** The environment of a plugin's process. */
 export interface ExecPlace {
   /** What it inherits; the kubeconfig's own variables come on top. */
   readonly env: Readonly<Record<string, string>>;
-  /** Whether it shares the terminal with a person, who sees its error output. */
+  /** Whether it is run from a terminal, where its standard error is visible. */
   readonly atTerminal: boolean;
-  /** Whether it may ask that person something. */
+  /** Whether it may prompt there. */
   readonly isInteractive: boolean;
 }
 
@@ -23,16 +23,16 @@ export interface ExecEnvironment {
   readonly now: () => number;
 }
 
-/** When a plugin is killed that nobody looks at, in ms. Those of clouds take a second or two. */
+/** Timeout of a plugin without a terminal, in ms; those of clouds take a second or two. */
 const EXEC_TIMEOUT_MS = 20_000;
-/** The same where a person may have to log in. */
+/** Timeout of a plugin that may ask a person to log in, in ms. */
 const LOGIN_TIMEOUT_MS = 600_000;
 /** An answer is some kilobytes. */
 const MAX_ANSWER_BYTES = 1 << 20;
-/** How long before it expires an answer is renewed, in ms, and which part of its life at most. */
+/** How long before its expiry a credential is renewed: in ms, and at most this part of its lifetime. */
 const RENEW_BEFORE_MS = 60_000;
 const RENEW_PART = 1 / 5;
-/** Longest pause in ms after the start of a run that helped nothing; the first ones are 2 s, 4 s and so on. */
+/** Longest pause in ms after the start of a run without success; the first ones are 2 s, 4 s and so on. */
 const MAX_PAUSE_MS = 60_000;
 /** Plugins of many targets that start together must not take all memory; a turn is not part of the timeout. */
 const TURNS = new PQueue({ concurrency: 10 });
@@ -79,7 +79,7 @@ export class ExecPlugin {
     this.#useless += 1;
   }
 
-  /** Kills a run that nobody waits for any more. A later call may start another one. */
+  /** Kills a run that no call waits for any more. A later call may start another one. */
   stop(): void {
     this.#stopping.abort();
     this.#stopping = new AbortController();

@@ -1,8 +1,8 @@
-// Fields of a kubeconfig, which is JSON of anybody's making until they are looked at.
+// Fields of a kubeconfig, which is untrusted JSON until they are validated.
 import { readFile } from 'node:fs/promises';
 import { AppError, messageOf } from '../../process/errors.ts';
 
-/** A mapping with anything in it. */
+/** A mapping with values of any type. */
 export type Entry = Readonly<Record<string, unknown>>;
 
 /** Reads a text file; rejects as `readFile` does. */
@@ -37,7 +37,7 @@ export function text(entry: Entry, field: string): string | undefined {
   return value === '' ? undefined : value;
 }
 
-/** What is said of a kubeconfig that nobody could use, whoever wrote it. */
+/** The error for a kubeconfig that is invalid, regardless of its author. */
 export function invalid(why: string): AppError {
   return new AppError('KubeconfigInvalid', `the kubeconfig cannot be used: ${why}`);
 }

@@ -1,4 +1,4 @@
-// How the user of a kubeconfig authenticates: which of its fields counts, and what whoever wrote it may name there.
+// How the user of a kubeconfig authenticates: which of its fields counts, and what its author may name there.
 import { stringify } from 'yaml';
 import { isRecord } from '../../model/objects/json-values.ts';
 import { environment } from '../../process/config.ts';

@@ -89,7 +89,7 @@ export async function readKubeconfig(input: KubeconfigInput): Promise<ClusterCon
   };
 }
 
-/** @throws AppError `KubeconfigRefused` for what a kubeconfig of somebody else must not have. */
+/** @throws AppError `KubeconfigRefused` for fields that a kubeconfig of another author must not have. */
 function refuseForeign(cluster: Entry, user: Entry, author: KubeconfigAuthor): void {
   if (author === 'tenant' || author === 'registry') refuseLocalAccess(cluster, user, author);
   if (author === 'cluster-target') refuseUnsafe(cluster, user);

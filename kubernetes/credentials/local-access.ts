@@ -31,8 +31,8 @@ export const NEVER = {
   ],
 } as const;
 /**
- * Variables that a kubeconfig may set by itself: they say who asks for what, and make no program of clouds load code or
- * read another configuration, as PATH, HOME or AWS_CONFIG_FILE would.
+ * Variables that a kubeconfig may set: they name identities and regions, and make no cloud program load code or read
+ * another configuration, as PATH, HOME or AWS_CONFIG_FILE would.
  */
 const OWN_VARIABLES: ReadonlySet<string> = new Set([
   'AWS_PROFILE', 'AWS_REGION', 'AWS_DEFAULT_REGION', 'AWS_STS_REGIONAL_ENDPOINTS', 'AWS_ROLE_ARN',
@@ -61,10 +61,10 @@ export function refuseUnsafe(cluster: Entry, user: Entry): void {
 }
 
 /**
- * The plugin as it is run, and as what: the program of the installation that the kubeconfig names, without a terminal
- * and with a few of the variables of this process.
+ * The plugin and its environment: the program of the installation that the kubeconfig names, without a terminal and
+ * with a few of the variables of this process.
  * @throws AppError `KubeconfigRefused` saying what the administrator changes; `CredentialsUnavailable` without
- * `access`.
+ *   `access`.
  */
 export function allowedExec(
   exec: ExecConfig, access: LocalAccess | undefined,
@@ -108,7 +108,7 @@ export function allowedTokenFolders(path: string, access: LocalAccess | undefine
   );
 }
 
-/** Commands run on the machine of somebody who has not named what a Secret may start there. */
+/** A command runs on its user's machine, where no administrator has listed the programs that a Secret may start. */
 function notHere(field: string): AppError {
   return new AppError(
     'CredentialsUnavailable',

@@ -1,4 +1,4 @@
-// Spreads work that nobody waits for, so that it is not in the way of work that somebody waits for.
+// Spreads background work, so that it does not delay work that a caller waits for.
 
 /** How fast turns are given. */
 export interface PaceLimits {

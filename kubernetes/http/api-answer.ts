@@ -18,7 +18,8 @@ export interface Answer {
 
 const MAX_ERROR_CHARACTERS = 4_096;
 /**
- * What a proxy or load balancer says when the API server behind it is away; one that is about to stop says 503 itself.
+ * Status codes of a proxy or load balancer whose API server does not respond; one that is about to stop sends 503
+ * itself.
  */
 const GATEWAY_ANSWERS: readonly number[] = [502, 503, 504];
 
@@ -34,9 +35,9 @@ export function withQuery(path: string, query: Readonly<Record<string, string | 
 }
 
 /**
- * The error for a response with status 300 or above. The body may have any shape. A body that is no `Status` is quoted
- * only when `tellsText` is set: for a server that may not be an API server, it would reveal its content to whoever
- * named the server.
+ * The error for a response with status 300 or above. The body may have any shape. A body that is not a `Status` is
+ * quoted only when `tellsText` is set: if the server is not an API server, its content would be revealed to the user
+ * who named it.
  */
 export function toApiError({ status, retryAfter, body }: Answer, tellsText = true): ApiError {
   const retryAfterMs = toRetryAfterMs(retryAfter);

@@ -246,7 +246,7 @@ export class ClusterAccess {
   }
 }
 
-/** The proxy that leads to the server; a gateway leads there by itself. */
+/** The proxy to the server; none with a gateway, which connects to the server itself. */
 function proxyOf({ proxy, gateway }: ClusterConnection): URL | undefined {
   return gateway === undefined ? proxy : undefined;
 }

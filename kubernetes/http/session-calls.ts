@@ -23,7 +23,7 @@ export class SessionCalls implements CallPath {
   #pool: Pool | undefined;
   readonly #session: () => Promise<OpenedSession> | undefined;
   #inFlight = 0;
-  /** Connections of the pool; its own count looks at all of them. */
+  /** Number of the pool's connections; its own counter would iterate over all of them. */
   #connected = 0;
   #isClosed = false;
   /** Hears that no call is in flight on the session. */

@@ -178,7 +178,7 @@ export class Transport {
     // An unauthenticated call was not processed: any call may be repeated.
     if (answer.status !== 401) return answer;
     if (await this.credentials.renew()) answer = await this.#sendOnce(call, deadline, signal);
-    // Open watches would go on until the server ends them: opened anew, they find out by themselves.
+    // Open watches would continue until the server ends them; reopened, they are rejected themselves.
     if (answer.status === 401 && !isAggregated(call.path) && this.credentials.distrust()) void this.#look();
     return answer;
   }
@@ -233,7 +233,7 @@ export class Transport {
     return this.#opening;
   }
 
-  /** Undefined while there is none, and when its credentials have to be looked at. */
+  /** Undefined while there is none, and when its credentials are due for a check. */
   get #currentAccess(): ClusterAccess | undefined {
     return this.credentials.isDue ? undefined : this.#access;
   }

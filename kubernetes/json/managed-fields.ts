@@ -63,7 +63,7 @@ class KeptBytes {
   }
 }
 
-/** Knows whether an index lies in metadata. It looks at each byte once, however many keys of the name there are. */
+/** Tells whether an index is inside metadata. It reads each byte once, however many keys have that name. */
 class Place {
   readonly #bytes: Buffer;
   #seen = 0;

@@ -1,7 +1,7 @@
-// Leader election by a Lease. The leader stops acting by its own clock before anybody else may take the Lease, whatever
-// keeps it from noticing: a lost connection, a blocked event loop, SIGSTOP. Writes check the fence right before they
-// are sent (see fence.ts). A write already on its way is abandoned before the Lease can be taken, and carries
-// preconditions.
+// Leader election by a Lease. The leader stops acting by its own clock before another process may take the Lease,
+// whatever keeps it from noticing: a lost connection, a blocked event loop, SIGSTOP. Writes check the fence right
+// before they are sent (see fence.ts). A write already on its way is abandoned before the Lease can be taken, and
+// carries preconditions.
 import type { Logger } from 'pino';
 import type { Lease } from '../../api/objects/core.ts';
 import { isInstanceGone } from '../../process/instance-id.ts';
@@ -43,7 +43,7 @@ export interface ElectionOptions {
 
 /** Notified of changes. */
 export interface ElectionListener {
-  /** Acquired the Lease; called again after it was lost and acquired once more. */
+  /** Acquired the Lease; called again each time that it is acquired after a loss. */
   readonly leading?: () => void;
   /** Lost the Lease to another holder. */
   readonly lostTo?: (holder: string) => void;
@@ -164,8 +164,8 @@ export class LeaderElection implements Fence {
 
   /**
    * Request timeout in ms. A standby polls often, and every second time waits for as long as a usual Lease lasts:
-   * otherwise nobody could ever lead on a very slow server. A leader times out early while there is time for a retry;
-   * when there is none, or the server is known to be slow, it waits for as long as the response is of use.
+   * otherwise no process could ever lead on a very slow server. A leader times out early while there is time for a
+   * retry; when there is none, or the server is known to be slow, it waits for as long as the response is of use.
    */
   #timeoutMs(): number {
     const { callMs, renewWithinMs } = this.#options.timings;

@@ -105,7 +105,7 @@ export interface RequestedLease {
   readonly leaseMs: number;
   /** Until when the holder acts. */
   readonly actUntil: Deadline;
-  /** Until when at least nobody else may take it. */
+  /** Before this time no other process may take it. */
   readonly ownUntil: Deadline;
 }
 

@@ -63,7 +63,7 @@ class EventReader {
   #slice = { turn: -1, began: 0 };
   #isOver = false;
 
-  /** `ended` hears the first reason for the end, undefined when the stream ended by itself. */
+  /** `ended` gets the first reason for the end; undefined when the server ended the stream normally. */
   constructor(
     { body, silenceMs, read, maxLineBytes }: EventStream, take: (event: unknown) => void,
     ended: (error: unknown) => void,

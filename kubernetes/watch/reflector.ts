@@ -130,7 +130,7 @@ function isIdle<T extends KubernetesObject>(source: OpenedSource<T>): source is 
   return source.demand?.isDemanded === false;
 }
 
-/** Lists the collection. An empty one rests until somebody asks for it; then the watch goes on from the list. */
+/** Lists the collection. An empty one rests until its watch is demanded; the watch then continues from the list. */
 async function listUntilDemanded<T extends KubernetesObject>(
   source: OnDemand<T>, sink: ReflectorSink<T>, progress: Progress, signal: AbortSignal,
 ): Promise<void> {

@@ -1,16 +1,16 @@
-// Whether a collection has to be watched. A collection that is empty and that nobody is about to fill is only listed
-// now and then: a watch costs memory, bookmarks and reconnects on both sides, whether it has objects or not.
+// Whether a collection must be watched. An empty collection to which nothing is about to be written is only listed now
+// and then: a watch costs memory, bookmarks and reconnects on both sides, even without objects.
 import { delayUnless } from '../flow/backoff.ts';
 
-/** So long, in ms, an empty collection goes unread; with jitter, so that not all are read at once. */
+/** Time in ms between two lists of an empty collection; with jitter, so that not all are listed at once. */
 const UNREAD_MS = { least: 1_200_000, spread: 1_200_000 };
-/** Whoever asks has filled the collection by then, in ms. */
+/** Time in ms within which a caller that demands the watch has written to the collection. */
 const FILLED_MS = 60_000;
 
-/** Demand for the watch of one collection. Nobody asks at first. */
+/** Demand for the watch of one collection; none at first. */
 export class WatchDemand {
   #isWatched = false;
-  /** When somebody asked last (monotonic clock, ms); undefined while the collection rests. */
+  /** When the watch was last demanded (monotonic clock, ms); undefined while the collection rests. */
   #demandedAt: number | undefined;
   readonly #waiting = new Set<() => void>();
 
@@ -19,12 +19,12 @@ export class WatchDemand {
     return this.#demandedAt !== undefined;
   }
 
-  /** Whether what is known of the collection is kept up to date by a watch. */
+  /** Whether a watch keeps the cached collection up to date. */
   get isWatched(): boolean {
     return this.#isWatched;
   }
 
-  /** Has the collection watched, from now until a watch of it ends and it is empty. */
+  /** Demands the watch, from now until a watch ends and the collection is empty. */
   ask(): void {
     this.#demandedAt = performance.now();
     for (const wake of this.#waiting) wake();
@@ -35,14 +35,16 @@ export class WatchDemand {
     this.#isWatched = true;
   }
 
-  /** A watch of an empty collection ended: the collection rests until somebody asks again, or keeps what was asked. */
+  /**
+   * A watch of an empty collection ended: the collection rests until the next demand, unless the last one is recent.
+   */
   rest(): void {
     this.#isWatched = false;
     const age = performance.now() - (this.#demandedAt ?? Infinity);
     if (age >= FILLED_MS) this.#demandedAt = undefined;
   }
 
-  /** Waits until somebody asks, or the collection is to be listed again. Resolves to whether somebody asked. */
+  /** Waits for a demand, or until the collection is to be listed again. Resolves to whether there is a demand. */
   async untilAsked(signal: AbortSignal): Promise<boolean> {
     if (this.isDemanded) return true;
     const ms = UNREAD_MS.least + Math.random() * UNREAD_MS.spread;

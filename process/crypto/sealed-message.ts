@@ -8,7 +8,7 @@ const CIPHER = 'A256GCM';
 export interface Receiver {
   /** JWK as JSON. */
   readonly publicKey: string;
-  /** JWK as JSON, for {@link restoreReceiver} only: whoever has it can read the messages. */
+  /** JWK as JSON, for {@link restoreReceiver} only: anyone who has it can read the messages. */
   readonly privateKey: string;
   /** Decrypts a message; rejects one that was encrypted for another key or modified. */
   open(sealed: string): Promise<string>;

@@ -10,7 +10,7 @@ import { toVirtualNodeInfo } from '../snapshot/virtual-node-info.ts';
 import type { PlacementInputs } from './placement-inputs.ts';
 import type { TargetViews } from './target-views.ts';
 
-/** What is looked at. */
+/** What the views are made from. */
 export interface ViewedClusters {
   readonly targets: TargetClusters;
   readonly inputs: PlacementInputs;
@@ -48,7 +48,7 @@ export class ViewedTargets {
     return isReady;
   }
 
-  /** Publishes the target as it is now. */
+  /** Updates the view of a target. */
   look({ ref, key, nodeName, availability, session }: TargetCluster): void {
     const { targets, inputs } = this.#clusters;
     const object = targets.object(ref);

@@ -28,7 +28,7 @@ interface OpenCandidate {
   readonly before: number;
   /** Time after which the target has certainly stopped it, on our clock. */
   readonly goneAt: number;
-  /** Its pod was sent to another target, and nobody knows yet whether this one is gone. */
+  /** Its pod was sent to another target, and it is not known yet whether this one is gone. */
   isAbandoned: boolean;
 }
 
@@ -101,7 +101,7 @@ export class CandidateDeadlines {
     return found;
   }
 
-  /** The target has no candidate of the pod, deletes it by itself, or must not stop it any more. */
+  /** The target has no candidate of the pod, deletes it without us, or must not stop it any more. */
   remove(targetNamespace: string, uid: string): void {
     this.#byNamespace.get(targetNamespace)?.open.delete(uid);
   }

@@ -116,7 +116,7 @@ export class CandidateSender {
     this.#confirmations.deadlines.remove(targetNamespaceOf(target, proxy), proxy.uid);
   }
 
-  /** Afterwards nobody can know when the target has stopped it; the watch enqueues the pod again. */
+  /** Without it, it would be unknown when the target has stopped the candidate. The watch enqueues the pod again. */
   async removeDeadline(
     proxy: ProxyPod, { target, plan }: { readonly target: string; readonly plan: Plan }, signal: AbortSignal,
   ): Promise<void> {

@@ -77,7 +77,7 @@ interface MemberChoice {
 
 /** The inputs with which a group found too few targets. */
 interface TriedGroup {
-  /** What told its unplaced pods from others. */
+  /** The inputs that distinguish its unplaced pods from others. */
   readonly unplaced: readonly unknown[];
   readonly fit: number;
   readonly targets: readonly TargetSnapshot[];
@@ -118,7 +118,7 @@ export class TargetChooser {
     this.#state = state;
   }
 
-  /** Chooses the target of a pod, by itself or with its group. */
+  /** Chooses the target of a pod, alone or with its group. */
   choose(proxy: ProxyPod, memory: PodMemory): Choice {
     const groupState = this.#state.podTracker.groups.stateOf(proxy.uid);
     switch (groupState?.kind) {

@@ -107,7 +107,7 @@ export class ClusterCache {
     }
   }
 
-  /** Nothing of these pods is in the removed target, nor need they wait to hear of it: they are placed, or let go. */
+  /** These pods have no candidate in the removed target and no longer wait for its answer: place or release them. */
   #enqueuePodsOf(targetKey: string): void {
     for (const proxy of unbound(this.#clusters.proxies)) {
       const hasAsked = this.#memories.get(proxy.uid)?.targets.has(targetKey) === true;
@@ -163,7 +163,7 @@ export class ClusterCache {
     if (target.mayAnswer) this.#heard.add(target.key);
     for (const proxy of unbound(this.#clusters.proxies)) {
       const memory = this.#memories.get(proxy.uid);
-      // the watch goes on where it ended: it does not tell again of a candidate that is still there
+      // the watch resumes where it ended: it does not deliver a candidate again that still exists
       if (memory?.abandonedIn.has(target.key) === true) memory.targets.add(target.key);
       if (memory?.targets.has(target.key) === true || this.#mayBeInherited(proxy)) this.#enqueue(proxy.key);
     }

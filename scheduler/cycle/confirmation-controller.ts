@@ -37,7 +37,9 @@ const FIELD_MANAGER = 'isthmus-candidates';
 const GATHER_MS = 1_000;
 /** Retry interval of the check whether an abandoned candidate is gone, in ms. */
 const AGAIN_MS = 1_000;
-/** Reads of what an earlier process has announced: nobody waits for them, and a burst over many targets needs many. */
+/**
+ * Reads of the deadlines that an earlier process wrote: nothing waits for them, and a burst over targets needs many.
+ */
 const READS = { atOnce: 32, everyMs: 20 };
 /** Timeout of a call, in ms: it must not wait behind a burst. */
 const CALL_MS = 5_000;

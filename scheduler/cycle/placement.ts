@@ -35,7 +35,7 @@ export interface Candidate {
   readonly delegate: DelegatePod | undefined;
   /** The delete of this chaperon that this process sent; missing when there is none. */
   readonly deletion?: CandidateDeletion;
-  /** Abandoned: the source no longer waits for a silent target, which stops the candidate by itself at its deadline. */
+  /** Abandoned: the source no longer waits for a silent target, which stops the candidate itself at its deadline. */
   readonly isAbandoned?: boolean;
   /** Too little is left before its deadline: bound now, it could be stopped before the confirmation arrives. */
   readonly mayMissDeadline?: boolean;
@@ -70,7 +70,7 @@ export type PlacementStep =
   | { readonly kind: 'wait'; readonly ms?: number }
   | { readonly kind: 'choose-target' }
   | { readonly kind: 'bind'; readonly target: string; readonly plan: Plan }
-  /** Write in the target that removes the deadline after which it stops a candidate that nobody confirmed. */
+  /** Write in the target that removes the deadline after which it stops an unconfirmed candidate. */
   | { readonly kind: 'remove-deadline'; readonly target: string; readonly plan: Plan }
   | {
     readonly kind: 'delete-candidate'; readonly target: string; readonly rejection: Rejection | undefined;
@@ -177,7 +177,7 @@ function mayCommit(group: PlacementState['group']): boolean {
   return group === undefined || group === 'complete';
 }
 
-/** Its delegate may be running: it must not hold its node for pods that nobody creates. */
+/** Its delegate may be running: it must not occupy its node for group members that are never created. */
 function awaitGroup(candidate: Candidate, tooFewSince: number | undefined, now: number): PlacementStep {
   if (tooFewSince === undefined) return { kind: 'wait' };
   const ms = tooFewSince + GROUP_TIMEOUT_MS - now;

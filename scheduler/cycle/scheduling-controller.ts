@@ -236,7 +236,7 @@ class Scheduling {
       memory.pendingCreate = undefined;
       this.state.candidateGone(memory, pending.target);
     } else if (pending.kind === 'unconfirmed' && target.mayAnswer) {
-      // what was sent, though policies may have changed: without an answer nobody knows which of the two arrived
+      // the same chaperon, though policies may have changed: without an answer it is unknown which of two arrived
       await this.#sender.send(proxy, { target: target.key, chaperon: pending.chaperon }, signal);
     }
   }

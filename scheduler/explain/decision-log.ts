@@ -43,9 +43,9 @@ export interface DecisionToLog {
 export class DecisionLog {
   readonly #written = new Map<string, TargetSnapshot>();
 
-  /** The lines for a decision; call before any of its inputs changes. `anew`: a new file starts. */
-  linesOf({ time, name, pod, targets, decision }: DecisionToLog, anew: boolean): readonly string[] {
-    if (anew) this.#written.clear();
+  /** The lines for a decision; call before any of its inputs changes. `isNewFile`: with all targets. */
+  linesOf({ time, name, pod, targets, decision }: DecisionToLog, isNewFile: boolean): readonly string[] {
+    if (isNewFile) this.#written.clear();
     const lines: DecisionLine[] = [];
     const present = new Set(targets.map(({ key }) => key));
     for (const key of this.#written.keys()) {

@@ -5,7 +5,7 @@ import { EXPIRES_AFTER_ANNOTATION, MOVE_LABEL, TRUE } from '../../api/objects/ke
 import { PLACEMENT_POLICIES } from '../../api/resource-types.ts';
 import type { Plan } from '../../model/objects/plan.ts';
 
-/** Shortest time until it is looked at again, in ms. */
+/** Shortest time until the next check, in ms. */
 const SOON_MS = 1_000;
 
 /** When a policy expires, by the clock of its API server, in ms since the epoch; undefined for one that does not. */
@@ -15,7 +15,7 @@ export function expiryOf({ namespace, labels, annotations, creationTimestamp }: 
   return isMove && /^\d{1,9}$/.test(seconds) && !Number.isNaN(created) ? created + Number(seconds) * 1_000 : undefined;
 }
 
-/** Whether a policy stays, is looked at again in so many ms, or is deleted. */
+/** Whether a policy stays, is checked again after some ms, or is deleted. */
 export type Expiry =
   | { readonly kind: 'stays' }
   | { readonly kind: 'later'; readonly ms: number }

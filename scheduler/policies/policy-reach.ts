@@ -21,7 +21,7 @@ export function reachOf(policy: KnownPolicy, targets: readonly TargetLabels[]): 
   return blocked === undefined ? { idle: idleParts(policy, targets) } : { blocked, idle: [] };
 }
 
-/** Why a valid policy, taken by itself, excludes a target from its pods; undefined when it does not. */
+/** Why a valid policy, on its own, excludes a target from its pods; undefined when it does not. */
 export function exclusionBy(policy: KnownPolicy, target: TargetLabels): Rejection | undefined {
   const { tiers, replicas } = policy.spec;
   const rule = ruleOf(policy, target);

@@ -31,7 +31,7 @@ export interface ClusterDecisionOptions {
   readonly state: { readonly views: TargetViews; readonly context: PlacementContext };
 }
 
-/** How often capacity is looked at, in ms. */
+/** Polling interval of capacity, in ms. */
 const INTERVAL_MS = 30_000;
 
 /** Starts the controller; call before the inputs run. TargetDiscoveries are followed once there is a decision. */
@@ -90,12 +90,12 @@ function slicesOf(decision: ClusterDecision, context: ClusterDecisionContext, in
   return planSlices(decision, choice, existing);
 }
 
-/** An object that was just created is in no watch yet; the decision is looked at again once it is. */
+/** The watch has not delivered an object that was just created; when it does, the decision is reconciled again. */
 function ignoreUndelivered(error: unknown): void {
   if (!isAlreadyExists(error)) ignoreStale(error);
 }
 
-/** Targets that are being deleted are not named anew. */
+/** Without targets that are being deleted. */
 function namesOf(
   targets: TargetClusters, discoveries: readonly TargetDiscovery[],
 ): ReadonlyMap<string, string> {

@@ -14,7 +14,7 @@ import { serverStateOf, type ServerState } from '../../model/delegate/availabili
 import { findCondition, setCondition, type ConditionUpdate } from '../../model/objects/conditions.ts';
 import type { Rejection } from '../snapshot/rejection.ts';
 
-/** An API server, as it is dialled. */
+/** How an API server is dialled. */
 export interface PublishedServer {
   readonly server: URL;
   /** PEM bundle. */
@@ -64,7 +64,7 @@ const NOT_PUBLISHED = /^(isthmus\.dev\/|multicluster\.admiralty\.io\/|x-k8s\.io\
 /** The health of the control plane by what is known of the API server. */
 const HEALTH: Readonly<Record<ServerState, Condition['status']>> =
   { answers: 'True', reached: 'Unknown', fails: 'False', unknown: 'Unknown', 'not-tried': 'Unknown' };
-/** Longest message of a condition in characters: a server may be anybody's. */
+/** Longest message of a condition in characters: the server that sent it is untrusted. */
 const MOST_OF_MESSAGE = 1_000;
 
 /** A new one, as small as the kind allows: fields that change are applied once it is there. */
@@ -153,10 +153,10 @@ function propertiesOf(before: ClusterProfileStatus, target: PublishedTarget): re
     .toSorted((one, other) => (one.name < other.name ? -1 : 1));
 }
 
-/** `about.k8s.io` ClusterProperty, as somebody else's cluster says that it has it. */
+/** `about.k8s.io` ClusterProperty, as an untrusted cluster returns it. */
 type StoredProperty = KubernetesObject & { readonly spec?: { readonly value?: unknown } };
 
-/** Properties of one cluster that are published at most: what a cluster says of itself is not ours. */
+/** Maximum number of published properties of one cluster: a cluster's properties are untrusted. */
 export const MOST_PROPERTIES = 100;
 
 /** What a cluster says of itself, out of its ClusterProperties. */

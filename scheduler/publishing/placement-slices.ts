@@ -1,5 +1,5 @@
 // Decides what to write of a decision as PlacementDecisions (KEP-5313): the same clusters in parts of a hundred, by the
-// names of their ClusterProfiles. Objects that somebody else has made are left alone.
+// names of their ClusterProfiles. Objects that others created are left alone.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { ISTHMUS_GROUP } from '../../api/objects/group-version.ts';
 import type { ClusterDecision } from '../../api/placement/cluster-decision.ts';
@@ -35,7 +35,7 @@ export function planSlices(
   ];
 }
 
-/** One slice at least: an empty decision is told, too. */
+/** At least one slice: an empty decision is published too. */
 function inSlices(names: readonly string[]): readonly (readonly string[])[] {
   const count = Math.max(1, Math.ceil(names.length / MAX_DECISIONS));
   return Array.from({ length: count }, (_, index) => names.slice(index * MAX_DECISIONS, (index + 1) * MAX_DECISIONS));

@@ -1,4 +1,4 @@
-// Decides what to write of a target's ClusterProfile. One that somebody else has made is left alone, whatever its name.
+// Decides what to write to a target's ClusterProfile. One that others created is left alone, whatever its name.
 import { PROFILE_DIGEST_ANNOTATION } from '../../api/objects/keys.ts';
 import { CLUSTER_MANAGER, type ClusterProfile } from '../../api/placement/cluster-inventory.ts';
 import { CLUSTER_PROFILES } from '../../api/resource-types.ts';
@@ -20,7 +20,7 @@ export interface ProfileFacts {
 
 const FIELD_MANAGER = 'isthmus-scheduler';
 
-/** Decides. A target that was created anew gets a new profile: the one before went with it, or is deleted here. */
+/** Decides. A target that was recreated gets a new profile: the old one was deleted with it, or is deleted here. */
 export function planProfile({ namespace, target, existing, now }: ProfileFacts): Plan {
   if (existing === undefined) {
     return target === undefined

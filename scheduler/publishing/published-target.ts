@@ -1,9 +1,9 @@
-// What a ClusterProfile is made of: the target's object, its session, and what its cluster said of itself.
+// What a ClusterProfile is made from: the target's object, its session, and its cluster's own properties.
 import type { ClusterProperty } from '../../api/placement/cluster-inventory.ts';
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { toProperties, type PublishedTarget } from './cluster-profile.ts';
 
-/** How often a cluster is asked for its ClusterProperties, in ms. */
+/** Polling interval of a cluster's ClusterProperties, in ms. */
 const PROPERTIES_MS = 600_000;
 /** Pause in ms after they could not be read. */
 const RETRY_MS = 30_000;
@@ -38,7 +38,7 @@ export interface PropertiesRead {
   readonly againMs: number;
 }
 
-/** Puts together what is published; its cluster has the ID of its status until it was identified anew. */
+/** What is published of a target. Until its cluster is identified again, the ID in its status counts. */
 export function toPublishedTarget({ object, target, properties, secretRef }: TargetFacts): PublishedTarget {
   const { ref, uid, labels, spec, status } = object;
   const { clusterId = status.clusterID, availability, endpoint, session } = target;

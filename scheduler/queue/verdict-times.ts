@@ -1,5 +1,5 @@
-// What the schedulers of targets were seen to decide. It tells a scheduler that is busy, for which a candidate waits,
-// from one that has passed a candidate over: it decided about later ones, and this one would wait indefinitely.
+// When the schedulers of targets were observed to decide. A candidate waits for a scheduler that is busy. It does not
+// wait for one that has skipped it: that one has decided about later candidates, and the wait might never end.
 
 /** A candidate in a target. */
 interface WaitingCandidate {
@@ -34,8 +34,8 @@ export class VerdictTimes {
   }
 
   /**
-   * The time from which patience with the target counts: its last verdict about anybody, unless it has passed this
-   * candidate over, for one that came later and is not more important.
+   * The time from which the timeout of a candidate counts: the target's last verdict on any candidate, unless the
+   * target has skipped this one, for a later one of no higher priority.
    */
   waitingSince(target: string, { seenAt, priority }: WaitingCandidate): number {
     const known = this.#targets.get(target);

@@ -13,7 +13,7 @@ import { planMisplacedPodRemoval } from './misplaced-pods.ts';
 
 /** List interval of each virtual node, in ms; the targets are spread evenly over it. */
 const EVERY_MS = 30_000;
-/** Least pause between two lists, in ms: beyond 150 targets each virtual node is looked at less often. */
+/** Least pause between two lists, in ms: beyond 150 targets each virtual node is listed less often. */
 const LEAST_PAUSE_MS = 200;
 
 /** What the controller works with. */

@@ -1,4 +1,4 @@
-// Pods on a virtual node that Isthmus did not place there: somebody set spec.nodeName, or another scheduler chose the
+// Pods on a virtual node that Isthmus did not place there: a user set spec.nodeName, or another scheduler chose the
 // node. No kubelet runs or terminates them: after a delete such a pod would stay Terminating indefinitely, and its
 // namespace with it.
 import type { Pod } from '../../api/objects/core.ts';

@@ -53,7 +53,7 @@ const SPEC_SHAPE: Shape = {
   properties: { containers: CONTAINERS, initContainers: CONTAINERS, resources: RESOURCES, overhead: MAP },
 };
 
-/** Why a patched spec is not one that a decision can read. No schema checks what a patch makes of it. */
+/** Why a decision cannot read a patched spec. No schema validates the result of a patch. */
 function misfitOf(spec: PodSpec): string | undefined {
   const problem = shapeProblem(withoutNulls(spec), SPEC_SHAPE);
   if (problem !== undefined) return `spec${problem}`;

@@ -48,7 +48,7 @@ export function joinConnections(caller: Connection, target: Connection, limits: 
     if (from.closed) leave(); // closed before they were joined
     else from.on('close', leave);
     from.pipe(to);
-    // nobody reads it any more, but its end must be observed, and unread data would reset it
+    // its data is no longer needed, but its end must be observed, and unread data would reset it
     to.once('close', () => from.resume());
   }
   const look = () => {

@@ -1,5 +1,5 @@
 // Pods elected by their namespace: each gets the annotations that a user would have set, and is then admitted like any
-// elected pod. A pod that can only run locally stays local without a warning, because nobody elected it individually.
+// elected pod. A pod that can only run locally stays local without a warning, because it was not elected individually.
 import type { ElectionStrategy, NamespaceElectionSpec, TargetSelector } from '../../api/kinds/namespace-election.ts';
 import {
   CLUSTER_TARGET_NAME_LABEL, ELECT_ANNOTATION,

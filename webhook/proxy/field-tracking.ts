@@ -1,11 +1,11 @@
-// Field tracking of proxy pods. The API server notes for each field who has written it, in `metadata.managedFields`,
-// which only server-side apply needs: half of what a later write costs it, and a third of the pod that it stores and
-// sends to all watches. An object without such notes gets them once somebody applies it.
+// Field tracking of proxy pods. The API server records the manager of each field in `metadata.managedFields`, which
+// only server-side apply needs. That is half of its cost of a later write, and a third of the pod that it stores and
+// sends to all watches. An object without managed fields gets them again when it is applied.
 // (docs/adr/0132-proxies-without-managed-fields.md)
 import type { Pod } from '../../api/objects/core.ts';
 import type { PatchOperation } from '../review/json-patch.ts';
 
-/** Ends the tracking of a pod that nobody has applied; whoever has applied it owns fields by these notes. */
+/** Ends the tracking of a pod that was not applied: managers that apply a pod own fields by these records. */
 export function endFieldTracking({ metadata: { managedFields = [] } }: Pod): readonly PatchOperation[] {
   return managedFields.length > 0 && managedFields.every(({ operation }) => operation === 'Update')
     ? [{ op: 'remove', path: '/metadata/managedFields' }]
