@@ -76,8 +76,8 @@ export function observeBound(ms: number): void {
 }
 
 /**
- * A candidate ended this many ms after it was sent: `bound` when the bind was written, so the time includes verdict and
- * bind; `rejected` when its source saw the verdict that rejected it. One that was never created is not observed.
+ * A candidate ended this many ms after it was sent: `bound` when the binding was written, so the time includes verdict
+ * and bind; `rejected` when its source saw the verdict that rejected it. One that was never created is not observed.
  */
 export function observeCandidate(outcome: 'bound' | 'rejected', ms: number): void {
   candidates.observe({ outcome }, Math.max(0, ms) / 1_000);

@@ -30,7 +30,7 @@ export const NO_PREFIX_LABEL_REGEXP_ANNOTATION = `${ADMIRALTY_PREFIX}no-prefix-l
 export const SOURCE_MANIFEST_ANNOTATION = `${ADMIRALTY_PREFIX}sourcepod-manifest`;
 /** Label on proxy pods, set by the webhook: selects the pods that an uninstall must release. Value {@link TRUE}. */
 export const HAS_FINALIZER_LABEL = `${ADMIRALTY_PREFIX}has-finalizer`;
-/** Finalizer on proxy pods, set by the webhook. Removed by the scheduler before the bind, by the feedback controller
+/** Finalizer on proxy pods, set by the webhook. Removed by the scheduler before the binding, by the feedback controller
  * after it. */
 export const DELEGATE_FINALIZER = `${ADMIRALTY_PREFIX}delegate`;
 

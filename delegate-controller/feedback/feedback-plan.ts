@@ -1,5 +1,5 @@
-// Decides in the source what a bound proxy pod needs now. From the bind on, the feedback controller owns its finalizer.
-// A proxy is deleted or released only after an uncached read has confirmed what the cache says.
+// Decides in the source what a bound proxy pod needs now. From the binding on, the feedback controller owns its
+// finalizer. A proxy is deleted or released only after an uncached read has confirmed what the cache says.
 import type { Condition, PodStatus } from '../../api/objects/core.ts';
 import {
   CONFIRM_BEFORE_ANNOTATION, EXPIRED_AT_ANNOTATION, GRACE_PERIOD_ANNOTATION,

@@ -90,7 +90,7 @@ function statusPatch({ namespace, name }: ProxyPod, metadata: object, status: ob
 }
 
 /**
- * The bind has set PodScheduled already; before containers exist there is nothing to add, unless the proxy shows a
+ * The binding has set PodScheduled already; before containers exist there is nothing to add, unless the proxy shows a
  * former delegate, in whose place the target has made this one.
  */
 function isEmptyStatus({ phase, containerStatuses, initContainerStatuses }: PodStatus): boolean {

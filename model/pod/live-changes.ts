@@ -1,7 +1,7 @@
 // Changes of a running pod (Kubernetes "Pod update and replacement"; KEP-1287) that are copied from a proxy to its
 // delegate: images, activeDeadlineSeconds, added tolerations, in-place container resources, and the conditions of
-// readiness gates that the source owns. Only what the user changed after the bind is copied, and once: changes by the
-// target's own admission are not reverted.
+// readiness gates that the source owns. Only what the user changed after the binding is copied, and once: changes by
+// the target's own admission are not reverted.
 import { hash } from 'node:crypto';
 import type { Condition, Container, Pod, PodSpec, ResourceRequirements, Toleration } from '../../api/objects/core.ts';
 import {
@@ -125,7 +125,7 @@ function readDigests(text: string | undefined): SpecDigests | undefined {
 /** What separates keys of taints in JSON and in YAML. */
 const NOT_IN_KEYS = /[^\w./-]+/;
 
-/** Changes in the spec of a bound proxy pod since its bind; undefined for most pods. */
+/** Changes in the spec of a bound proxy pod since its binding; undefined for most pods. */
 export function specChangesOf({ metadata: { annotations = {} }, spec }: Pod): LiveChanges | undefined {
   const before = readDigests(annotations[SPEC_AT_BIND_ANNOTATION]);
   if (before === undefined || annotations[SPEC_AT_BIND_ANNOTATION] === specDigests(spec)) return undefined;

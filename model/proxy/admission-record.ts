@@ -77,7 +77,7 @@ export function restoreSourcePod({ metadata, spec, ...rest }: Pod): RestoredPod 
   const { labels, annotations, finalizers, ...others } = metadata;
   const ofSpec = Object.fromEntries(Object.entries(spec).filter(([field]) => !FIELDS_OF_THE_PROXY.has(field)));
   const ofOthers = finalizers?.filter((finalizer) => finalizer !== DELEGATE_FINALIZER) ?? [];
-  // Before the bind nothing came from a node or a delegate, whatever a user writes: no annotation that a policy
+  // Before the binding nothing came from a node or a delegate, whatever a user writes: no annotation that a policy
   // requires may be dropped.
   const [ofNode, ofDelegate] =
     spec.nodeName === undefined ? [[], []] : [LABELS_OF_NODES, copiedAnnotationKeys(metadata) ?? []];

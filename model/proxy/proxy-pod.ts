@@ -66,39 +66,41 @@ export interface ProxyPod {
   readonly constraints?: ClusterConstraints;
   /** Objects that must follow it to its target. */
   readonly needs: PodNeeds;
-  /** The stored pod as JSON, as far as its source pod needs it; only until the bind. */
+  /** The stored pod as JSON, as far as its source pod needs it; only until the binding. */
   readonly stored?: string;
-  /** Its trace context; only until the bind, and with tracing. */
+  /** Its trace context; only until the binding, and with tracing. */
   readonly trace?: TraceContext;
-  /** Its PodScheduled condition; only until the bind. */
+  /** Its PodScheduled condition; only until the binding. */
   readonly podScheduled?: Condition;
   /** Generation of its spec, where the API server counts them. */
   readonly generation?: number;
-  /** Names of all its containers; only after the bind. */
+  /** Names of all its containers; only after the binding. */
   readonly containers?: readonly string[];
-  /** Conditions that the source owns; only after the bind. */
+  /** Conditions that the source owns; only after the binding. */
   readonly ownConditions?: readonly Condition[];
-  /** Digests of the mutable parts of its spec; only until the bind. */
+  /** Digests of the mutable parts of its spec; only until the binding. */
   readonly specDigests?: string;
-  /** The user's changes of its spec since the bind. */
+  /** The user's changes of its spec since the binding. */
   readonly changes?: LiveChanges;
   /** Conditions that its readiness gates name; missing without gates. */
   readonly gates?: Gates;
   /** Types of the conditions that its readiness gates name; missing without gates. */
   readonly gateTypes?: readonly string[];
-  /** After the bind: grace period in seconds with which the target stops its delegate when it has lost the source. */
+  /**
+   * After the binding: grace period in seconds with which the target stops its delegate when it has lost the source.
+   */
   readonly failoverGraceSeconds?: number;
-  /** After the bind: keys of targets that were lost when it was placed. */
+  /** After the binding: keys of targets that were lost when it was placed. */
   readonly lostTargets?: readonly string[];
-  /** After the bind: Admiralty created it, and it is not adopted yet, so it is ignored. */
+  /** After the binding: Admiralty created it, and it is not adopted yet, so it is ignored. */
   readonly isAdmiraltys?: true;
   /** Of an adopted one: name of its delegate, which is not derived from its UID. */
   readonly adoptedDelegate?: string;
-  /** Annotations that are not ours; only after the bind. */
+  /** Annotations that are not ours; only after the binding. */
   readonly annotations?: StringMap;
   /** Keys of those that were copied from the delegate. */
   readonly copiedAnnotations?: readonly string[];
-  /** Digest of the copied status; only after the bind; see {@link digestOf}. */
+  /** Digest of the copied status; only after the binding; see {@link digestOf}. */
   readonly statusDigest?: string;
 }
 

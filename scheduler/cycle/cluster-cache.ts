@@ -78,7 +78,7 @@ export class ClusterCache {
       if (before !== undefined && before.uid !== after?.uid) this.#forget(before);
       if (!this.#begun && after !== undefined && after.nodeName === undefined) this.#inherited.add(after.uid);
       if (after !== undefined) this.#countPlaced(after);
-      // after the bind the feedback controller owns the pod
+      // after the binding the feedback controller owns the pod
       if (after?.nodeName !== undefined) this.#memories.delete(after.uid);
       else this.#enqueue(key);
     });

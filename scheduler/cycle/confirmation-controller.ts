@@ -1,5 +1,5 @@
 // Controller that announces to targets which candidates are bound (ADR 0048): at most one write a second for all
-// candidates of a namespace, after the binds.
+// candidates of a namespace, after the bindings.
 import type { Logger } from 'pino';
 import type { Pod } from '../../api/objects/core.ts';
 import {
@@ -33,7 +33,7 @@ export interface ConfirmationOptions {
 }
 
 const FIELD_MANAGER = 'isthmus-candidates';
-/** Binds are collected for this long before they are confirmed, in ms. */
+/** Bindings are collected for this long before they are confirmed, in ms. */
 const GATHER_MS = 1_000;
 /** Retry interval of the check whether an abandoned candidate is gone, in ms. */
 const AGAIN_MS = 1_000;
@@ -54,7 +54,7 @@ export class Confirmations {
   readonly deadlines = new CandidateDeadlines();
   readonly #options: ConfirmationOptions;
   readonly #holder = ownInstanceId();
-  /** When the collected binds of a namespace are written, in ms of a monotonic clock. */
+  /** When the collected bindings of a namespace are written, in ms of a monotonic clock. */
   readonly #tellAt = new Map<string, number>();
   readonly #reads = new Pace(READS);
   /** When namespaces are read that are not known yet, in ms of a monotonic clock. */

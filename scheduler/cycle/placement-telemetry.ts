@@ -1,4 +1,4 @@
-// Metrics and traces of placement, from admission to the bind.
+// Metrics and traces of placement, from admission to the binding.
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { observeBound, observeCandidate } from '../../process/placement-metrics.ts';
 import { isTracing, newSpanId, recordSpan } from '../../process/tracing.ts';
@@ -19,7 +19,7 @@ export function recordCandidate(
   }
 }
 
-/** Records the time from admission to the bind, and the chosen target. */
+/** Records the time from admission to the binding, and the chosen target. */
 export function recordBound(proxy: ProxyPod, memory: PodMemory, target: string): void {
   observeBound(Date.now() - proxy.createdAt);
   recordCandidate(proxy, memory, { target });

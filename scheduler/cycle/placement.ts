@@ -1,4 +1,4 @@
-// One step of placing a pod. There is one candidate at a time, and its target decides. The bind is the commit point:
+// One step of placing a pod. There is one candidate at a time, and its target decides. The binding is the commit point:
 // before it the scheduler owns the pod and its finalizer, after it the feedback controller does.
 import {
   BOUND_IN_GROUP_ANNOTATION, CONFIRM_BEFORE_ANNOTATION, DELEGATE_NAME_ANNOTATION, FENCE_ANNOTATION,
@@ -172,7 +172,7 @@ function planByVerdict(state: PlacementState, candidate: Candidate, now: number)
   }
 }
 
-/** The bind is the commit point; for a group, the bind of all members. */
+/** The binding is the commit point; for a group, the binding of all members. */
 function mayCommit(group: PlacementState['group']): boolean {
   return group === undefined || group === 'complete';
 }

@@ -63,7 +63,7 @@ export interface SchedulingOptions {
  */
 const LONGEST_WAIT_MS = 300_000;
 /**
- * Pause in ms after a bind that met a conflict, or no pod. The watch usually shows within it that the pod is gone or
+ * Pause in ms after a binding that met a conflict, or no pod. The watch usually shows within it that the pod is gone or
  * has its node. But an API server answers 409 to a Binding for each error of its storage, timeouts of etcd among them
  * (1.36, `BindingREST.assignPod`): then nothing has changed, and no watch tells.
  */

@@ -1,4 +1,4 @@
-// Events of scheduling: at most one for each outcome of a pod. Events of successful binds and of lost targets are
+// Events of scheduling: at most one for each outcome of a pod. Events of successful bindings and of lost targets are
 // throttled.
 import { regardingPod, type EventRecord } from '../../model/proxy/event-record.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';

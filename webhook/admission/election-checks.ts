@@ -66,8 +66,8 @@ function denyDelegate({ metadata }: Pod): Denial | undefined {
 }
 
 /**
- * A copy of a proxy pod, for example from a backup, without the annotations that Isthmus wrote at the bind and later:
- * they do not describe the copy. The same object if the pod has none.
+ * A copy of a proxy pod, for example from a backup, without the annotations that Isthmus wrote at the binding and
+ * later: they do not describe the copy. The same object if the pod has none.
  */
 export function withoutBind(pod: Pod): Pod {
   const { annotations = {} } = pod.metadata;

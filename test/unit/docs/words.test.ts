@@ -51,6 +51,7 @@ const NOWHERE: readonly Phrase[] = [
   [/\bAdmiraltyLives\b|\bNotMadeAnew\b/, 'AdmiraltyActive, NotRecreated'],
   [/\bleads? to (?:the same|another|this|which|a) cluster/, 'points to'],
   [/\b[Ww]hoever (?:may|can|writes|changes)\b/, 'anyone who can'],
+  [/\b(?:[Tt]he|[Ii]ts|an?) bind\b(?! (?:verb|mount|address)\b)/, 'binding'],
   [/\bis no (?:valid|member|snapshot|token|certificate|elected pod|YAML|PEM|directory|review|list)\b/, 'is not a'],
 ];
 
