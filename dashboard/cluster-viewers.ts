@@ -1,5 +1,6 @@
-// The viewers of a page in a cluster: each is whoever the API server takes their token for, and sees what it answers to
-// that token. The page has no permissions of its own, so there is nothing that it could show to the wrong one.
+// The viewers of a page in a cluster: each is the user that the API server authenticates by a token, and sees what it
+// answers to that token. The page has no permissions of its own, so there is nothing that it could show to the wrong
+// one.
 import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
 import { SELF_SUBJECT_REVIEWS } from '../api/resource-types.ts';
@@ -103,7 +104,7 @@ export class ClusterViewers implements PageAccess {
     return new SignInRefused(503, 'Tokens cannot be checked now. Try again in a moment.', error);
   }
 
-  /** Whoever looks at nothing gives way. Throws SignInRefused when all do. */
+  /** Removes a viewer who has no open screen. Throws SignInRefused when all have one. */
   #makeRoom(user: string): void {
     const all = [...this.#viewers.values()];
     const namespace = namespaceOf(user);
@@ -127,7 +128,7 @@ export class ClusterViewers implements PageAccess {
   }
 }
 
-/** The name of the user of this client; undefined for nobody. Throws what the call throws. */
+/** The name of this client's user; undefined if it is not authenticated. Throws what the call throws. */
 async function userOf(client: ClusterClient, signal: AbortSignal): Promise<string | undefined> {
   try {
     const { status } = await client.withoutRateLimit(CHECK_MS).create(SELF_SUBJECT_REVIEWS, { metadata: {} }, signal);

@@ -21,7 +21,7 @@ export async function openBrowser(
   return { isStarted: program !== undefined && (await started(program, [...words, file])), forget };
 }
 
-/** Whether the program could be started; nobody waits for it. */
+/** Whether the program could be started; its exit is not awaited. */
 function started(program: string, words: readonly string[]): Promise<boolean> {
   return new Promise((resolve) => {
     const child = spawn(program, words, { detached: true, stdio: 'ignore' });

@@ -27,7 +27,7 @@ export async function readCertificate(folder: string): Promise<CertificatePair> 
   }
 }
 
-/** What is followed, and who is told. */
+/** What is watched, and its listener. */
 export interface FollowedCertificate {
   readonly folder: string;
   /** The pair that is served. */

@@ -1,4 +1,4 @@
-// The screens of a page: each address with what is observed for it, alive while somebody looks.
+// The screens of a page: each address with what is observed for it, alive while it is open.
 import { text } from 'node:stream/consumers';
 import { PODS } from '../api/resource-types.ts';
 import type { LiveStateFlags } from '../cli/placement/live-state.ts';

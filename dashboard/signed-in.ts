@@ -1,5 +1,5 @@
 // A viewer of a page in a cluster, from the time that the API server has accepted their token until it no longer does,
-// or nobody has looked for a while.
+// or no screen was open for a while.
 import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
 import { forwardAbort } from '../kubernetes/flow/abort.ts';
 import type { Viewer } from './server/page-access.ts';
@@ -73,7 +73,7 @@ export class SignedIn implements Viewer {
     };
   }
 
-  /** Ends what is observed, and tells whoever looks. */
+  /** Ends what is observed, and notifies open screens. */
   end(): Promise<void> {
     this.#ending ??= this.#end();
     return this.#ending;

@@ -57,7 +57,7 @@ async function ui(flags: UiFlags, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** What {@link servePage} is told. */
+/** Options of {@link servePage}. */
 export interface PageFlags extends ClusterFlags {
   readonly installNamespace: string;
   readonly namespace?: string;

@@ -1,4 +1,4 @@
-// `isthmus ui-server`: the page in a cluster, for whoever has a token of it. The chart's Deployment runs it.
+// `isthmus ui-server`: the page in a cluster, for anyone with a token of that cluster. The chart's Deployment runs it.
 import { Command, Option } from 'commander';
 import { isIPv4, isIPv6 } from 'node:net';
 import { withClusterFlags, type ClusterFlags } from '../cli/clusters/cluster-flags.ts';
@@ -79,7 +79,7 @@ async function openAs(flags: ClusterFlags, token: string): Promise<ClusterClient
   return new ClusterClient(new Transport({ ...server, credentials: { kind: 'token', token } }, userAgent('ui')));
 }
 
-/** How to reach the API server, read anew each time: its CA may be replaced. Without the credentials beside it. */
+/** How to reach the API server, read each time: its CA may be replaced. Without the pod's own credentials. */
 async function apiServerOf(
   { kubeconfig, context }: ClusterFlags,
 ): Promise<Omit<ClusterConnection, 'credentials' | 'reread'>> {

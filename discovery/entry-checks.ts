@@ -1,4 +1,4 @@
-// Checks of the access to registry entries, each by itself: an entry that does not answer holds up no other. The result
+// Checks of the access to registry entries, one by one: an entry that does not answer delays no other. The result
 // is kept as long as the access stays as it is.
 import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
@@ -6,7 +6,7 @@ import { DONE, startController, type Controller, type ReconcileResult } from '..
 import { retryAfterMs, UNCHECKED, type AccessResult } from './access/access-result.ts';
 import { checkAccess, type AccessCheck, type CheckOptions, type KubeconfigAccess } from './access/check-access.ts';
 
-/** An entry whose access is to be checked. */
+/** An entry whose access is checked. */
 export interface CheckedEntry extends Pick<AccessCheck, 'member'> {
   readonly entry: string;
   readonly access: KubeconfigAccess;

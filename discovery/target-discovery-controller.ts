@@ -132,7 +132,7 @@ class DiscoveryController {
     return plan.againMs === undefined ? DONE : { kind: 'requeue-after', ms: plan.againMs };
   }
 
-  /** A registry is followed anew when what is followed has changed. */
+  /** A registry's watches are restarted when their selection has changed. */
   #follow({ metadata: { name = '' }, spec }: TargetDiscovery, changed: () => void): Followed {
     const { from, namespaces, selector } = spec;
     const key = JSON.stringify([from, namespaces, selector]);

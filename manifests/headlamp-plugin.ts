@@ -7,7 +7,7 @@ import { oneScript } from './one-script.ts';
 export const HEADLAMP_PLUGIN = 'isthmus';
 /** The module that the script runs, below the folder of compiled files. */
 const ENTRY = 'dashboard/headlamp/main.js';
-/** Headlamp reads here which interface a plugin was made for. It is not installed: the plugin needs nothing of it. */
+/** Headlamp reads here which interface a plugin was made for. It is not installed: the plugin does not import it. */
 const INTERFACE = { '@kinvolk/headlamp-plugin': '^0.14.0' };
 /** The oldest that the plugin was run with (ADR 0120). */
 const HEADLAMP_VERSIONS = '>=0.45.0';

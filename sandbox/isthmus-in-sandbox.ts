@@ -112,7 +112,7 @@ function ownKubeconfig(cluster: Cluster): string {
 }
 
 async function peer(source: OpenedCluster, target: OpenedCluster, signal: AbortSignal): Promise<void> {
-  // As a ClusterSource of Admiralty's form grants it: whoever has a sandbox is its only user.
+  // As a ClusterSource of Admiralty's form grants it: the owner of a sandbox is its only user.
   const grants = { namespaces: 'All', podSecurity: 'privileged' } as const;
   const request =
     { name: target.cluster.name, namespace: undefined, installNamespace: DEFAULT_INSTALL_NAMESPACE, grants };

@@ -174,7 +174,9 @@ export class ClustersetState {
     };
   }
 
-  /** An import as seen from this cluster; undefined when nobody exports it, or when this cluster is not a member. */
+  /**
+   * An import as seen from this cluster; undefined when no cluster exports it, or when this cluster is not a member.
+   */
   view(key: string): ImportView | undefined {
     const merged = mergeExports(this.#exportedServices.by('key', key));
     if (merged === undefined || this.#clusterId === undefined) return undefined;

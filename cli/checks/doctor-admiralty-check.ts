@@ -1,4 +1,5 @@
-// Whether Admiralty runs in this cluster, and whether it left finalizers in the source that nobody removes. Pure.
+// Whether Admiralty runs in this cluster, and whether it left finalizers in the source that no controller removes.
+// Pure.
 import { isLive, signsText } from '../../model/naming/live-admiralty.ts';
 import type { DoctorFacts, Finding } from './doctor-facts.ts';
 
@@ -7,7 +8,7 @@ const REMEDY =
   'Run "isthmus migrate admiralty": it migrates what Admiralty has here; --dry-run prints what it would do.';
 
 /**
- * In a source the two would conflict over its pods; in a target each PodChaperon gets one delegate, whoever creates it.
+ * In a source the two would conflict over its pods; in a target each PodChaperon gets one delegate, from either.
  */
 export function checkAdmiralty({ admiralty, targets }: DoctorFacts): readonly Finding[] {
   if (!isLive(admiralty)) {

@@ -79,7 +79,7 @@ export function hasErrors(findings: readonly Finding[]): boolean {
 
 const MARKS = { ok: '✓', warning: '!', unknown: '?', error: '✗' } as const;
 
-/** The findings for people, each problem with its remedy; passed checks are summarized or listed one by one. */
+/** The findings as text, each problem with its remedy; passed checks are summarized or listed one by one. */
 export function findingLines(findings: readonly Finding[], wide: boolean): string {
   const lines = [...new Set(findings.map(({ check }) => check))].flatMap((check) => {
     const own = findings.filter((finding) => finding.check === check);

@@ -1,4 +1,4 @@
-// Drift: leftovers of interrupted commands, and copies that somebody changed. Pure.
+// Drift: leftovers of interrupted commands, and copies that were changed in a target. Pure.
 import type { ObjectMeta } from '../../api/objects/core.ts';
 import { virtualNodeName } from '../../model/naming/names.ts';
 import { targetRefOf } from '../../model/naming/target-ref.ts';

@@ -110,7 +110,7 @@ export interface DoctorFacts {
 }
 
 /**
- * A finding. `ok` needs nothing; `warning` will need something; `unknown` could not be looked at; `error` is broken
+ * A finding. `ok` needs nothing; `warning` will need something; `unknown` could not be checked; `error` is broken
  * now.
  */
 export type Severity = 'ok' | 'warning' | 'unknown' | 'error';

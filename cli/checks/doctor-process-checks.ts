@@ -4,7 +4,7 @@ import { WEBHOOK_CONFIGURATION_NAME } from '../../manifests/objects/webhook-conf
 import { certificateDates } from './certificate-dates.ts';
 import { foundOr, type DoctorFacts, type Finding, type Validity } from './doctor-facts.ts';
 
-/** A certificate this close to its end is not being renewed by anybody. In ms. */
+/** A certificate that expires this soon, in ms, is not being renewed. */
 const SOON_MS = 7 * 86_400_000;
 const LEASE_PREFIX = 'isthmus-';
 /** Components with leader election. */
@@ -36,7 +36,7 @@ export function checkComponents({ leases, nowMs, server }: DoctorFacts): readonl
   });
 }
 
-/** Who leads, or since when nobody does; `now` by the cluster's clock. */
+/** Which process is the leader, or since when there is none; `now` by the cluster's clock. */
 function holderOf({ spec = {} }: Lease, now: number): { readonly holder: string | undefined; readonly since: string } {
   const { holderIdentity = '', renewTime = '', leaseDurationSeconds = 0 } = spec;
   const isHeld = holderIdentity !== '' && now - Date.parse(renewTime) < leaseDurationSeconds * 1_000 + TAKEN_OVER_MS;

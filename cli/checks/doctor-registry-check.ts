@@ -1,4 +1,4 @@
-// Whether the registries that targets come from are followed, and what of them needs somebody. Pure.
+// Whether the registries that targets come from are followed, and which entries need an administrator. Pure.
 import {
   DUPLICATES, REGISTRY_READ, REMOVALS_HELD, type TargetDiscovery,
 } from '../../api/registry/target-discovery.ts';
@@ -6,7 +6,7 @@ import { findCondition } from '../../model/objects/conditions.ts';
 import type { DoctorFacts, Finding } from './doctor-facts.ts';
 
 const CHECK = 'Registries';
-/** How many entries of one registry are told. */
+/** Maximum number of entries of one registry in a message. */
 const MOST = 5;
 
 /** Each registry is followed, nothing is held, and every entry became a target or says why not. */

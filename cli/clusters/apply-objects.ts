@@ -68,7 +68,7 @@ export function batchesOf<T>(all: readonly T[], mayJoin: (one: T, before: T) => 
   return batches;
 }
 
-/** Kind, namespace and name of an object, for people. */
+/** Kind, namespace and name of an object, for messages. */
 export function objectName({ kind, metadata }: KubernetesObject): string {
   return `${kind} ${metadata.namespace === undefined ? '' : `${metadata.namespace}/`}${metadata.name}`;
 }

@@ -58,7 +58,7 @@ export async function withCluster<T>(
   }
 }
 
-/** The user's interruption instead of the errors of calls that it broke off; what people must know stays. */
+/** The user's interruption instead of the errors of calls that it aborted; errors with advice stay. */
 export function interruptionOr(error: unknown, signal: AbortSignal): unknown {
   return signal.aborted && !(error instanceof AppError) ? signal.reason : error;
 }
@@ -80,7 +80,7 @@ export function targetText(ref: TargetRef): string {
   return ref.kind === 'ClusterTarget' ? ref.name : `${ref.namespace}/${ref.name}`;
 }
 
-/** A day. The time after which the policy of a move expires is made of it, and has nine digits at most. */
+/** A day. The annotation with the expiry of a move's policy is computed from it, and has at most nine digits. */
 const LONGEST_SECONDS = 86_400;
 
 /** Parses `--timeout-seconds`. Throws AppError `BadInput` unless it is a number above 0, and a day at most. */

@@ -12,7 +12,7 @@ import { pollUntil, type Polling } from './poll-until.ts';
 export type Readiness =
   | { readonly kind: 'ready' }
   | { readonly kind: 'not-ready'; readonly reason: string; readonly message: string }
-  /** Nobody has written a status: Isthmus does not run in the source. */
+  /** It has no status: Isthmus does not run in the source. */
   | { readonly kind: 'not-running' };
 
 type TargetWithStatus = KubernetesObject & { readonly status?: TargetStatus };

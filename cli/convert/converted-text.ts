@@ -8,7 +8,7 @@ export function findingLines(findings: readonly Finding[]): readonly string[] {
   return [...new Set(lines)].map(printable);
 }
 
-/** A text whose names come from whoever wrote the manifest: control characters would change what a terminal shows. */
+/** A text with names from an untrusted manifest, without control characters, which would change the terminal. */
 export function printable(text: string): string {
   return text.replaceAll(/\p{Cc}|\p{Cf}/gu, '?');
 }

@@ -1,4 +1,4 @@
-// Reads the objects of a manifest that anybody may have written: the parser recurses, compares keys pairwise and
+// Reads the objects of an untrusted manifest: the parser recurses, compares keys pairwise and
 // follows aliases, so what it gets is limited first.
 import { LineCounter, parseAllDocuments, visit, type Document } from 'yaml';
 import { isRecord } from '../../model/objects/json-values.ts';

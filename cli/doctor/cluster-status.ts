@@ -33,7 +33,7 @@ export interface ClusterStatus {
   readonly electedPods: Readonly<Record<string, number>>;
   /** Number of findings of `isthmus doctor`. */
   readonly problems: { readonly errors: number; readonly warnings: number };
-  /** What could not be read; nothing above is known of it. */
+  /** What could not be read, and is unknown above. */
   readonly unread: readonly string[];
 }
 

@@ -36,8 +36,8 @@ const JOINING = joiningSecretName({ name: '' });
 
 /**
  * Gathers the facts. What single reads fail with is recorded.
- * @throws what the first calls fail with when nothing can be said of this cluster: no answer, credentials that are not
- * accepted, or a user who may read nothing of Isthmus; the reason of the signal.
+ * @throws what the first calls fail with when nothing can be said about this cluster: no answer, credentials that are
+ *   not accepted, or a user who may read nothing of Isthmus; the reason of the signal.
  */
 export async function gatherFacts(
   { client, connection }: OpenCluster, installNamespace: string, signal: AbortSignal,

@@ -1,4 +1,4 @@
-// `isthmus doctor`: looks at everything that has to work here, and says what to do about what does not. Exits with 1
+// `isthmus doctor`: checks everything that must work here, and says what to do about what does not. Exits with 1
 // when something does not work now.
 import { Command } from 'commander';
 import { exitWith } from '../../process/lifecycle.ts';

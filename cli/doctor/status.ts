@@ -31,7 +31,7 @@ async function show(flags: InspectionFlags<StatusFormat>): Promise<void> {
   if (status.problems.errors > 0 || status.unread.length > 0) exitWith(1);
 }
 
-/** The status in a format; for people when none is given. */
+/** The status in a format; a table when none is given. */
 export function printedStatus(status: ClusterStatus, output: StatusFormat | undefined): string {
   if (output === 'dot' || output === 'svg') return MAPS[output](clusterMap(status));
   const isDown = ({ ready }: { readonly ready: boolean }) => !ready;

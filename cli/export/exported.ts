@@ -20,7 +20,7 @@ export interface Exported {
   readonly objects: readonly KubernetesObject[];
   /** Targets without a counterpart. */
   readonly leftOut: readonly LeftOut[];
-  /** What is still to do, for people. */
+  /** What remains to be done by hand. */
   readonly notes: readonly string[];
   /** Why nothing can be printed for these targets, and what to change. */
   readonly problem?: string;
@@ -58,7 +58,7 @@ export function hasLeft({ annotations }: ClusterTarget['metadata']): boolean {
 const SECRET_KEY = /^[-._a-zA-Z0-9]+$/;
 const OBJECT_NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
 
-/** How a target is reached. `tool` names whoever is to reach it, for the reason. */
+/** How a target is reached. `tool` names the tool that connects to it, for the reason. */
 export function accessOf({ metadata, spec }: ClusterTarget, installNamespace: string, tool: string): TargetAccess {
   if (spec.self === true) return { kind: 'this-cluster' };
   if (spec.kubeconfigSecret === undefined) return { kind: 'none', why: 'it has no kubeconfig' };

@@ -1,5 +1,5 @@
 // `isthmus export flux`: a Kustomization for each target, in the namespace of the Secret with its kubeconfig: Flux
-// reads no Secrets of other namespaces. It reads them anew at every reconciliation, so credentials that change need no
+// reads no Secrets of other namespaces. It reads them again at every reconciliation, so credentials that change need no
 // second export.
 import type { ClusterTarget } from '../../api/kinds/cluster-target.ts';
 import type { KubernetesObject } from '../../api/objects/core.ts';

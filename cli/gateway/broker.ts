@@ -251,7 +251,7 @@ function revokeCommand(): Command {
     ));
 }
 
-/** Revokes all certificates of a member, and removes what it has told of itself. Throws AppError `NotFound`. */
+/** Revokes all certificates of a member, and removes what it has published. Throws AppError `NotFound`. */
 export async function revoke(
   client: ClusterClient, { namespace, clusterId }: Pick<ClusterFlags, 'namespace'> & { readonly clusterId: string },
   signal: AbortSignal,

@@ -14,7 +14,7 @@ export type Verification = (typeof VERIFICATIONS)[number];
 export interface ServiceFacts {
   readonly exports: readonly ServiceExport[];
   readonly imports: readonly ServiceImport[];
-  /** What the DNS server said of each import, by `namespace/name`: addresses, or why there are none. */
+  /** The DNS server's answer for each import, by `namespace/name`: addresses, or why there are none. */
   readonly answers: ReadonlyMap<string, readonly string[] | string>;
 }
 

@@ -117,7 +117,7 @@ function checkCertificate(secret: ParsedCredentials | undefined, nowMs: number):
   return { what, holds: true, detail: `until ${new Date(notAfterMs).toISOString()}` };
 }
 
-/** The checks for people. */
+/** The checks as text. */
 export function checkLines(checks: readonly Check[]): string {
   return checks.map(({ what, holds, detail }) => `${holds ? '✓' : '✗'} ${what}: ${detail}`).join('\n');
 }

@@ -26,7 +26,7 @@ export function parseOutput(text: string): GetOutput {
   throw new AppError('BadInput', `--output takes ${FORMATS.join(', ')} or jsonpath=TEMPLATE, not "${text}".`);
 }
 
-/** The objects for programs: one that was named by itself, several as a List. */
+/** The objects for programs: a named one alone, several as a List. */
 export function toOutput(
   objects: readonly KubernetesObject[], output: GetOutput,
   { isOne = false }: { readonly isOne?: boolean } = {},

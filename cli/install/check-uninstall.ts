@@ -12,7 +12,7 @@ import { listIfServed } from '../clusters/served-objects.ts';
 
 /** What is still in use. */
 export interface StillInUse {
-  /** Proxy pods, whose finalizer nobody else removes. */
+  /** Proxy pods, whose finalizer only our controllers remove. */
   readonly proxies: readonly KubernetesObject[];
   /** PodChaperons: each has a delegate that runs here for another cluster. */
   readonly chaperons: readonly KubernetesObject[];

@@ -1,4 +1,4 @@
-// The namespaces of an installation. An existing one belongs to whoever created it: it gets no label of Isthmus, and
+// The namespaces of an installation. An existing one belongs to its creator: it gets no label of Isthmus, and
 // so is never deleted by `isthmus uninstall --purge`.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { NAMESPACES } from '../../api/resource-types.ts';
@@ -8,7 +8,7 @@ import { installNamespaceManifest } from '../../manifests/install.ts';
 import { applyObjects, type Progress } from '../clusters/apply-objects.ts';
 import { isOfIsthmus } from '../clusters/own-objects.ts';
 
-/** The objects, without namespaces that somebody else has created. Throws what reading throws. */
+/** The objects, without namespaces that others created. Throws what reading throws. */
 export async function withoutOwnNamespace(
   client: ClusterClient, objects: readonly KubernetesObject[], signal: AbortSignal,
 ): Promise<readonly KubernetesObject[]> {

@@ -6,7 +6,7 @@ import { servedTypes, type ServedType } from '../../kubernetes/client/served-typ
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import { isOfIsthmus } from '../clusters/own-objects.ts';
 
-/** Kinds that controllers write about other objects, and that go with them: nobody keeps anything in them. */
+/** Kinds that controllers write about other objects, and that are deleted with them: users keep nothing in them. */
 const DERIVED: ReadonlySet<string> =
   new Set(['events', 'endpoints', 'endpointslices', 'leases', 'controllerrevisions']);
 /** Objects that Kubernetes and OpenShift create in every namespace. */

@@ -47,7 +47,7 @@ export interface Joined {
   readonly sources: readonly string[];
 }
 
-/** The webhooks first, so that nobody waits for them; dependencies last. */
+/** The webhooks first, so that no request waits for them; dependencies last. */
 const ALWAYS: readonly ResourceType[] = [
   MUTATING_WEBHOOK_CONFIGURATIONS,
   VALIDATING_WEBHOOK_CONFIGURATIONS, DEPLOYMENTS, SERVICES, ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS, ROLES, CLUSTER_ROLES,
@@ -145,7 +145,7 @@ async function requireInstalledThere(
 }
 
 /**
- * Deletes the install namespace unless somebody else created it or keeps objects in it; returns whether it is deleted.
+ * Deletes the install namespace unless others created it or keep objects in it; returns whether it is deleted.
  */
 async function removeNamespace(client: ClusterClient, name: string, progress: Progress): Promise<boolean> {
   const kept = await contentOfOthers(client, name, progress.signal);
@@ -169,7 +169,7 @@ async function findJoined(client: ClusterClient, signal: AbortSignal): Promise<J
   };
 }
 
-/** Removes our finalizers: nobody else will, once our controllers are gone. */
+/** Removes our finalizers: nothing else does once our controllers are gone. */
 async function letGo(client: ClusterClient, { tell, signal }: Progress): Promise<void> {
   for (const [type, selection] of HELD) {
     for (const object of await listIfServed(client, type, signal, selection)) {

@@ -48,7 +48,7 @@ async function newReceiver(client: ClusterClient, peering: Peering, signal: Abor
   }
 }
 
-/** Deletes the key after joining: nobody can resume with it any more. */
+/** Deletes the key after joining, so that no command can resume with it. */
 export async function deleteJoinKey(client: ClusterClient, peering: Peering, signal: AbortSignal): Promise<void> {
   await removeOwn(client, { type: SECRETS, at: joiningSecret(peering) }, isOfIsthmus, signal);
 }

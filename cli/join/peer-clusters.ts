@@ -111,7 +111,7 @@ async function makeIdentity({ client }: PeerCluster, peering: Peering, progress:
   );
 }
 
-/** What somebody else has under the names that are about to be written stays theirs. */
+/** Objects of others that already have the names to be written stay unchanged. */
 async function requireFreeNames(
   { source, target }: PeeringRequest, peering: Peering, signal: AbortSignal,
 ): Promise<void> {

@@ -130,7 +130,7 @@ async function openPeer(
   return { ...cluster, label: `${role} (${kubeconfigPath})` };
 }
 
-/** How the peering ended, for people. */
+/** The outcome of the peering, as text. */
 export function outcome(peering: Peering, readiness: Readiness): string {
   const what =
     peering.namespace === undefined ? `ClusterTarget ${peering.name}` : `Target ${peering.namespace}/${peering.name}`;

@@ -1,4 +1,4 @@
-// What is said about one object, and readers of fields that anybody may have written.
+// Remarks about one object, and readers of its untrusted fields.
 import type { StringMap } from '../../api/objects/core.ts';
 import { isRecord } from '../../model/objects/json-values.ts';
 import type { Fields } from '../translation/manifest.ts';

@@ -176,7 +176,7 @@ function isFor({ metadata: { uid } }: Pod, { metadata: { labels = {} } }: Kubern
 }
 
 /**
- * Writes to targets first, so that nothing is assumed gone in between. Returns the number of writes, including
+ * Writes to targets first, so that nothing is assumed gone meanwhile. Returns the number of writes, including
  * conflicts.
  */
 async function write(migration: Migration, { inTargets, inSource }: WaitingTakeover): Promise<number> {
@@ -197,7 +197,7 @@ async function write(migration: Migration, { inTargets, inSource }: WaitingTakeo
   return all.reduce((sum, [, plan]) => sum + plan.length, 0);
 }
 
-/** Keys of proxies that are not as they are to be; for the check at the end. */
+/** Keys of proxies that are not in the desired state, for the check at the end. */
 export async function orphanedPods(migration: Migration): Promise<readonly string[]> {
   const { proxies } = await lookAt(migration);
   return proxies.filter((proxy) => !isOurs(proxy) && proxy.metadata.deletionTimestamp === undefined)

@@ -89,7 +89,7 @@ export async function restoreAdmiraltyWebhook(migration: Migration): Promise<voi
 
 /**
  * A dry run of an elected pod: undefined when it became a proxy pod, or when no namespace that opted in takes one: what
- * a namespace rejects by itself, such as by its quota, is rejected after the webhook was called. A user who may not
+ * a namespace rejects, for example by its quota, is rejected after the webhook was called. A user who may not
  * create pods is rejected before that.
  */
 async function probe({ client, signal }: Migration): Promise<string | undefined> {

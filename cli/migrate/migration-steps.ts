@@ -1,5 +1,5 @@
-// The order of a takeover and of its way back (ADR 0049). Each step finds what is left to do, so that either command
-// can be interrupted and repeated.
+// The order of a takeover and of its rollback (ADR 0049). Each step finds what remains to be done, so that either
+// command can be interrupted and repeated.
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import {
   CLUSTER_ROLES, CLUSTER_SUMMARIES, MUTATING_WEBHOOK_CONFIGURATIONS, VALIDATING_ADMISSION_POLICIES,

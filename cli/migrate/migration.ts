@@ -29,7 +29,7 @@ export interface MigrationTarget {
   readonly key: string;
   readonly nodeName: string;
   readonly client: ClusterClient;
-  /** Admiralty runs there, so nobody removes our finalizers. */
+  /** Admiralty runs there, so no controller removes our finalizers. */
   readonly isAdmiraltyThere: boolean;
 }
 

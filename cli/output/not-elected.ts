@@ -1,4 +1,4 @@
-// What is said of a pod that is asked for as an elected one, and is none.
+// The message about a pod that was named as an elected one and is not elected.
 import { ELECT_ANNOTATION } from '../../api/objects/keys.ts';
 
 /** A sentence, of NAMESPACE/NAME. */

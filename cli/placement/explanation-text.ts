@@ -8,7 +8,7 @@ const BY: Readonly<Record<Exclude<NonNullable<Explanation['margin']>['by'], 'sco
   'name': 'both are equal, and its name sorts first',
 };
 
-/** Lines for people. `wide` shows every check and score. */
+/** An explanation as text. `wide` shows every check and score. */
 export function explanationText(explanation: Explanation, wide: boolean): string {
   return [...outcomeLines(explanation), '', ...explanation.targets.flatMap(
     (target) => targetLines(target, explanation.chosen, wide),

@@ -34,7 +34,7 @@ const OF_KUBERNETES: ReadonlySet<string | undefined> = new Set(
 /** Most pods planned per object. */
 const MOST_REPLICAS = 10_000;
 
-/** Elects whole namespaces: tells of which. */
+/** Whether a namespace elects all of its pods. */
 export type ElectsAll = (namespace: string) => boolean;
 
 /**

@@ -22,11 +22,11 @@ export interface AdoptionState {
   readonly target: { readonly key: string; readonly nodeName: string };
   /** Identity of the source: UID of its kube-system Namespace. */
   readonly sourceId: string;
-  /** Admiralty still runs in the target: nobody there would remove our finalizer from a chaperon. */
+  /** Admiralty still runs in the target: no controller there would remove our finalizer from a chaperon. */
   readonly isAdmiraltyThere?: boolean;
 }
 
-/** The writes for one proxy pod, those in the target first: nothing is assumed gone in between. */
+/** The writes for one proxy pod, those in the target first, so that nothing is assumed gone meanwhile. */
 export interface Adoption {
   readonly pod: string;
   readonly inTarget: Plan;

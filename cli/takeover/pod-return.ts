@@ -24,7 +24,7 @@ export interface ReturnState {
   readonly candidates: readonly Candidate[];
   /** As {@link MadeFor.remains}. */
   readonly remains: boolean;
-  /** Delegates of it, by target. */
+  /** Its delegates, by target. */
   readonly delegates: readonly { readonly target: string; readonly delegate: Pod }[];
   readonly targets: readonly { readonly ref: TargetRef; readonly key: string; readonly isAdmiraltyThere: boolean }[];
   readonly clusterName: string;

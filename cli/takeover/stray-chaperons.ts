@@ -1,5 +1,5 @@
-// PodChaperons of a source that nobody would look at after a migration: their proxy is gone, has its PodChaperon in
-// another target, or has another one in the same target. Whoever made them has been stopped in between, and whoever
+// PodChaperons of a source that no controller would delete after a migration: their proxy is gone, has its PodChaperon
+// in another target, or has another one in the same target. Whoever made them has been stopped in between, and whoever
 // takes over knows only what bears its own name of the source. The only PodChaperon of a proxy is never one of them.
 // Pure.
 import type { Pod } from '../../api/objects/core.ts';
@@ -54,7 +54,7 @@ export function planStrays({ proxies, inTargets, sourceNames }: StrayState): Wai
 
 /**
  * Whether a proxy is bound to none of `nodes`, the virtual nodes of the targets that are a chaperon's cluster.
- * Candidates of a proxy without a node are looked at with it.
+ * Candidates of a proxy without a node are handled with it.
  */
 function isElsewhere({ spec: { nodeName = '' } }: Pod, nodes: readonly string[]): boolean {
   return nodeName !== '' && !nodes.includes(nodeName);

@@ -1,5 +1,5 @@
-// Reads fields of an object that anybody may have written. Nothing is ignored in silence: a value of another type is
-// reported, and so is every field that nobody has asked for.
+// Reads fields of an untrusted object. Nothing is ignored silently: a value of another type is
+// reported, and so is every field that was not read.
 import type { LabelSelector } from '../../api/objects/selectors.ts';
 import { isRecord } from '../../model/objects/json-values.ts';
 import { selectorProblem } from '../../model/objects/label-selector.ts';
@@ -63,7 +63,7 @@ export class FieldReader {
     return this.#typed(name, 'an object', (value) => (isRecord(value) ? value : undefined));
   }
 
-  /** An object whose fields are to be read one by one; undefined when it is missing. */
+  /** A reader for an object's fields; undefined when the object is missing. */
   record(name: string): FieldReader | undefined {
     const fields = this.map(name);
     return fields === undefined ? undefined : new FieldReader(fields, this.at(name), this.#report);
@@ -80,7 +80,7 @@ export class FieldReader {
     return this.#typed(name, 'a list of objects', (value) => (isList(value) ? value : undefined)) ?? [];
   }
 
-  /** A list of objects whose fields are to be read one by one; empty when it is missing. */
+  /** Readers for the fields of a list's objects; empty when the list is missing. */
   records(name: string): readonly FieldReader[] {
     return this.maps(name).map((fields, index) => new FieldReader(fields, `${this.at(name)}[${index}]`, this.#report));
   }

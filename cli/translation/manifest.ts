@@ -1,4 +1,4 @@
-// An object of a manifest, as anybody may have written it, and what a conversion makes of it.
+// An untrusted object of a manifest, and what a conversion makes of it.
 import type { Finding, Report } from './report.ts';
 
 /** Fields of an object of any kind. */
@@ -48,7 +48,7 @@ export function concluded(
   return isUnreadable ? { objects: [], findings } : { objects, elected, findings };
 }
 
-/** `kind/namespace/name`, for people. */
+/** `kind/namespace/name`, for messages. */
 export function titleOf({ kind, namespace, name }: Pick<Manifest, 'kind' | 'namespace' | 'name'>): string {
   return [kind, ...(namespace === undefined ? [] : [namespace]), name].join('/');
 }

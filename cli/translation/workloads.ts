@@ -12,7 +12,7 @@ interface WorkloadKind {
   readonly apiVersion: string;
   /** Path of the object that has the pod's metadata and spec. */
   readonly template: readonly string[];
-  /** Whether copies of it can be one with more replicas. */
+  /** Whether several copies can be replaced by one with more replicas. */
   readonly isDivisible: boolean;
 }
 

@@ -1,4 +1,4 @@
-// What the viewer may do: buttons and a form that offer it, the question before it is done, and what came of it.
+// What the viewer may do: buttons and a form that offer it, the confirmation, and the outcome.
 import { actionBody, actionPath, TARGET_ACTIONS, type Action, type ActionKind } from '../wire/actions.ts';
 import type { PodScreen, ProposedCluster, TargetCard } from '../wire/screens.ts';
 import { el, type Child } from './elements.ts';

@@ -46,7 +46,7 @@ class Page {
     this.#follow();
   }
 
-  /** A browser has six connections to a host for all its tabs: one that nobody sees holds none. */
+  /** A browser has six connections to a host for all its tabs: a hidden one holds none. */
   #follow(): void {
     const [route, token] = [this.#route, this.#token];
     this.#following.abort();

@@ -35,7 +35,7 @@ export class PageFrame {
   readonly #state = el('span', { class: 'connection', role: 'status' });
   readonly #form = el('form', { class: 'filters', role: 'search', 'aria-label': 'Filters' });
   readonly #heading = el('h1', { tabindex: -1 });
-  /** Is there before something is told, so that screen readers say it. */
+  /** Exists before it has text, so that screen readers announce the text. */
   readonly #told = el('div', { id: 'told', role: 'status' });
   readonly #content = el('div', { class: 'content' });
   readonly #actions: FrameActions;

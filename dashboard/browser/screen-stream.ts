@@ -5,7 +5,7 @@ import type { AnyScreen } from '../wire/screens.ts';
 /** Whether what is shown is current. */
 export type StreamState = 'opening' | 'live' | 'lost' | 'paused' | 'signed-out' | { readonly refused: string };
 
-/** Who is told. */
+/** Listener of a stream. */
 export interface StreamListener {
   screen(screen: AnyScreen): void;
   state(state: StreamState): void;

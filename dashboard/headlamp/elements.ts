@@ -1,4 +1,4 @@
-// Elements of Headlamp's own components. React shows what a cluster sends as text; nothing here makes markup of it.
+// Elements of Headlamp's own components. React renders what a cluster sends as text, never as markup.
 import type { UnreadablePart } from '../wire/screens.ts';
 import { unreadableText } from './listings.ts';
 import type { Child, Component, PluginLib, ReactElement } from './plugin-lib.ts';

@@ -51,7 +51,7 @@ export function placementMap({ pods, nodes, workloads }: MapListings): Placement
   const proxies = (pods.items ?? []).filter((one) => isProxyPod(podOf(one)) && uidOf(one) !== '');
   const parts = proxies.map((proxy) => partOf(proxy, known));
   const unreadable = unreadableOf('pods', pods);
-  // who may not read pods is told that alone
+  // a viewer who may not read pods sees only that
   if (unreadable.length === 0) {
     unreadable.push(...Object.entries(workloads).flatMap(([plural, one]) => unreadableOf(plural, one)));
   }

@@ -1,4 +1,4 @@
-// One pod in source and target, with the evaluation of every target, gathered while somebody looks at it.
+// One pod in source and target, with the evaluation of every target, gathered while its screen is open.
 import type { Pod } from '../../api/objects/core.ts';
 import { TARGET_ANNOTATION } from '../../api/objects/keys.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
@@ -62,7 +62,7 @@ interface Used {
   readonly simulate: Simulate;
 }
 
-/** A pod that is looked at. */
+/** The pod of a screen. */
 export class PodJourney extends Observed implements Running {
   readonly #at: LookedAt;
   readonly #permissions: SharedUse<ViewerPermissions>;
@@ -85,7 +85,7 @@ export class PodJourney extends Observed implements Running {
       this.changed();
     },
   });
-  /** What its target's session last knew of it. */
+  /** The last state that its target's session had. */
   #known: KnownThere | undefined;
   #targetSide: TargetSide = { kind: 'unknown', unreadable: OPENING };
   #explanation: Explanation | UnreadablePart | undefined;
@@ -201,7 +201,7 @@ function unreadablePartOf(what: string, error: unknown): UnreadablePart {
   return { what, why: messageOf(error), advice: 'Reload the page after changing that.' };
 }
 
-/** The target that the pod is bound to, or the one that has a candidate of it. */
+/** The target that the pod is bound to, or the one that has its candidate. */
 function knownOf({ metadata }: Pod, targets: TargetClusters): KnownThere | undefined {
   const { namespace = '', name = '', uid = '', annotations } = metadata;
   const bound = annotations?.[TARGET_ANNOTATION];

@@ -55,7 +55,7 @@ export class Refresh {
   }
 }
 
-/** A value that is used again for a while after it was read. A change meanwhile is told once it is read anew. */
+/** A value that is used again for a while after it was read. A change meanwhile is reported after the next read. */
 export class RecentValue<T> {
   readonly #freshMs: number;
   readonly #staled: () => void;

@@ -76,7 +76,7 @@ export class SchedulerInputs extends Observed implements Running {
     }, signal);
   }
 
-  /** One after the other: of several permissions that are missing always the same one is told. */
+  /** In order, so that of several missing permissions always the same one is reported. */
   async #check(signal: AbortSignal): Promise<void> {
     const { value: permissions } = this.#permissions;
     for (const type of READ) await permissions.client.listPage(type, {}, { limit: 1 }, signal);

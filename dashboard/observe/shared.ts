@@ -1,5 +1,5 @@
-// Things that several screens look at, alive while somebody does and a little longer: a page that nobody looks at asks
-// its clusters nothing.
+// Observations that several screens share, alive while a screen uses them and a little longer: a page without viewers
+// asks its clusters nothing.
 
 /** How long a thing is kept after its last user went, in ms: going from one screen to another is no reason to begin. */
 const KEPT_MS = 20_000;

@@ -19,7 +19,7 @@ export class Simulations {
   #restsUntil = 0;
   #rest: NodeJS.Timeout | undefined;
 
-  /** Those of one viewer; whoever has the same name shares their turns. */
+  /** Those of one viewer; sessions of the same user name share its turns. */
   of(viewer: string): Simulate {
     return async (start, signal) => {
       signal.throwIfAborted();

@@ -1,4 +1,4 @@
-// Which actions the viewer's permissions allow: the API server is asked when somebody begins to look, and when
+// Which actions the viewer's permissions allow: the API server is asked when a screen opens, and when
 // permissions may have changed. This decides what is offered; whether it is allowed, the API server decides when they
 // act.
 import {

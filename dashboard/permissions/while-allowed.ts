@@ -62,7 +62,7 @@ function inWordsOf(check: AllowedWork['check'], refusal: unknown, signal: AbortS
   return check(signal).then(() => refusal, (error: unknown) => (isRefusal(error) ? error : refusal));
 }
 
-/** Whether the error says that the viewer may not, or is nobody. */
+/** Whether the error says that the viewer is not permitted, or not authenticated. */
 export function isRefusal(error: unknown): boolean {
   return isForbidden(error) || isUnauthorized(error);
 }

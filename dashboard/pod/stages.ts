@@ -8,11 +8,11 @@ import type { UnreadablePart, Stage } from '../wire/screens.ts';
 import type { PodEvent } from './pod-events.ts';
 import { containersOf, waitingIn, waitReasonOf } from './wait-reason.ts';
 
-/** What a pod's target has of it. */
+/** What a pod's target has for it. */
 export type TargetSide =
   /** It cannot be read. */
   | { readonly kind: 'unknown'; readonly unreadable: UnreadablePart }
-  /** No target has anything of it. */
+  /** No target has a candidate or delegate. */
   | { readonly kind: 'none' }
   | {
     readonly kind: 'found';
@@ -31,7 +31,7 @@ interface Reached extends Omit<Stage, 'state'> {
   readonly hasFailed?: boolean;
 }
 
-/** Reasons of containers that do not go away by waiting. */
+/** Reasons of containers that waiting does not resolve. */
 const BROKEN: ReadonlySet<string> = new Set([
   'CrashLoopBackOff', 'CreateContainerConfigError', 'CreateContainerError', 'ErrImageNeverPull', 'ErrImagePull',
   'ImagePullBackOff', 'InvalidImageName', 'RunContainerError',

@@ -1,7 +1,7 @@
-// Who may look at the page: what its server asks before it answers anything with data.
+// Who may view the page: what its server checks before it sends any data.
 import type { ScreenSource } from '../wire/screen-source.ts';
 
-/** Somebody who has signed in. */
+/** A viewer who has signed in. */
 export interface Viewer {
   readonly screens: ScreenSource;
   /** Calls back when they are not signed in any more; the returned function stops that. */
@@ -14,11 +14,11 @@ export interface PageAccess {
   readonly signIn: 'key' | 'token';
   /** The token to send from now on; undefined for a wrong text. May reject with {@link SignInRefused}. */
   redeem(text: string): string | undefined | Promise<string | undefined>;
-  /** The viewer whose token it is; undefined for nobody's. May reject with {@link SignInRefused}. */
+  /** The viewer whose token it is; undefined for an invalid one. May reject with {@link SignInRefused}. */
   viewerOf(token: string): Viewer | undefined | Promise<Viewer | undefined>;
 }
 
-/** Nobody can sign in now, whoever it is. */
+/** No viewer can sign in at the moment. */
 export class SignInRefused extends Error {
   override readonly name = 'SignInRefused';
   /** Of the answer: too many requests, or an API server that does not answer. */

@@ -1,5 +1,5 @@
-// The server of the page: on loopback for the viewer who has the key, in a cluster for whoever has a token of it. It
-// keeps nothing and decides nothing; what it sends comes from the screens of the viewer who asks.
+// The server of the page: on loopback for the viewer who has the key, in a cluster for anyone with a token of that
+// cluster. It keeps nothing and decides nothing; what it sends comes from the screens of the viewer who asks.
 import { Server as TlsServer } from 'node:tls';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { keepDeadlines, type ConnectionDeadlines } from '../../process/servers/connection-deadlines.ts';
@@ -39,7 +39,7 @@ export interface PageServerOptions {
 const MOST_CONNECTIONS = { here: 128, inCluster: 1_024 };
 /** Of one viewer. */
 const MOST_STREAMS = 32;
-/** Of one viewer at a time: each may take minutes, and somebody does them one by one. */
+/** Per viewer and at a time: each may take minutes, and a person starts them one by one. */
 const MOST_ACTIONS = 2;
 /** A key, or a token of the cluster, in bytes. */
 const LARGEST_SECRET = { key: 256, token: 16_384 };
@@ -260,7 +260,7 @@ function nothing(reply: FastifyReply): FastifyReply {
 
 const STATUSES: Readonly<Partial<Record<string, number>>> = { BadInput: 400, NotFound: 404, Timeout: 504 };
 
-/** What an API server refuses is passed on as it is, what it does not answer is no fault of whoever asks. */
+/** A rejection by the API server is passed on; a missing answer is a server error, not the client's. */
 function statusOf(error: unknown): number {
   if (error instanceof SignInRefused) return error.statusCode;
   if (error instanceof AppError) return STATUSES[error.code] ?? 502;

@@ -1,7 +1,7 @@
 // Decides which requests the page's server answers. A browser also runs pages of strangers: they can make it send
 // requests here, under any name that resolves to this address, but cannot make it send our token.
 
-/** What is looked at of a request; headers are missing where the client did not send them. */
+/** The fields of a request that are checked; headers are missing where the client did not send them. */
 export interface GuardedRequest {
   readonly method: string;
   /** Without the query. */
@@ -17,7 +17,7 @@ export interface GuardedRequest {
 /** What the request is let through to, or how it is refused. */
 export type Judgement =
   | { readonly kind: 'page' | 'redeem' }
-  /** For whoever has the token, which is still to be looked at. */
+  /** For the viewer with this token, which is not verified yet. */
   | { readonly kind: 'data' | 'action'; readonly token: string }
   | { readonly kind: 'refused'; readonly status: 401 | 403 | 405 | 421; readonly message: string };
 
@@ -34,12 +34,12 @@ const DATA = '/api/';
 const ACTIONS = '/api/actions/';
 const BEARER = 'Bearer ';
 const OWN_ONLY = 'Only the page itself may request this.';
-/** Of whoever asks for data without a token, or with one that is not valid. */
+/** The message for a request for data without a valid token. */
 export const NOT_SIGNED_IN = 'Not signed in.';
 const PORT = /:\d{1,5}$/;
 const FRAMES: ReadonlySet<string> = new Set(['iframe', 'frame', 'embed', 'object', 'fencedframe']);
 
-/** Judges a request before anything of it is read. */
+/** Decides on a request before its body is read. */
 export function judge(request: GuardedRequest, { scheme, hosts }: Guarded): Judgement {
   const { method, path, host = '', origin, fetchDest = '' } = request;
   if (!hosts.includes(host) && !hosts.includes(host.replace(PORT, ''))) {

@@ -18,7 +18,7 @@ export class Session implements PageAccess {
   #token: string | undefined;
   readonly #admitted: Buffer;
 
-  /** Whoever has the token sees these screens. */
+  /** `screens` are those of the viewer who has the token. */
   constructor({ key, token }: SessionSecrets, screens: ScreenSource) {
     this.#viewer = { screens, onEnd: () => () => undefined };
     this.#key = digest(key);

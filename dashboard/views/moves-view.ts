@@ -1,4 +1,4 @@
-// The screen of what is in progress between targets, by what the objects of the source say of it: rollouts, moves,
+// The screen of what is in progress between targets, as the objects of the source show it: rollouts, moves,
 // drains, and pods that a lost target has driven away.
 import type { PlacementPolicy } from '../../api/kinds/placement-policy.ts';
 import { MOVE_LABEL, TRUE } from '../../api/objects/keys.ts';

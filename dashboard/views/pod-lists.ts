@@ -5,7 +5,7 @@ import { unreadableIn } from './reading.ts';
 import type { SeenPod } from './seen-pod.ts';
 import type { SeenSource } from './targets-view.ts';
 
-/** Most rows of a screen; whoever has more narrows it. */
+/** Maximum number of rows of a screen; filters narrow it. */
 export const MOST_ROWS = 200;
 /** The filter for pods without a target. */
 const WAITING = 'none';

@@ -32,7 +32,7 @@ export interface SeenJourney {
   readonly explanation: Explanation | UnreadablePart | undefined;
   /** The policies that can be supposed to apply to it; missing where targets cannot be evaluated. */
   readonly choice?: PolicyChoice | undefined;
-  /** Where more pods like it would go, where somebody asked; or why that is not known. */
+  /** Where more pods like it would go, if the viewer asked; or why that is not known. */
   readonly planned?: readonly FurtherPod[] | UnreadablePart | undefined;
   /** What the viewer may do with it; nothing when missing. */
   readonly actions?: readonly ActionKind[] | undefined;
@@ -86,7 +86,7 @@ export function evaluationOrReason(
   return 'advice' in explanation ? { unreadable: explanation } : { evaluation: evaluationOf(explanation) };
 }
 
-/** Where more pods would go, or why that is not known; neither where nobody asked. */
+/** Where more pods would go, or why that is not known; neither if the viewer did not ask. */
 function morePodsOrReason(
   planned: SeenJourney['planned'],
 ): { readonly morePods?: MorePods; readonly unreadable?: UnreadablePart } {

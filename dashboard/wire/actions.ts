@@ -64,7 +64,7 @@ export function actionKindOf(path: string): ActionKind | undefined {
   return path.startsWith(PATH) && Object.hasOwn(FIELDS, kind) ? (kind as ActionKind) : undefined;
 }
 
-/** The action of that kind; undefined for a body that is not one of it. */
+/** The action of that kind; undefined for any other body. */
 export function readAction(kind: ActionKind, body: string): Action | undefined {
   const fields = parsed(body);
   if (fields === undefined) return undefined;

@@ -17,7 +17,7 @@ export interface PolicyRow {
   /** `Ready`, or the reason why not. */
   readonly state: string;
   readonly isReady: boolean;
-  /** What the scheduler says of it. */
+  /** What the scheduler says about it. */
   readonly message?: string | undefined;
   /** Which pods it is for, in words. */
   readonly selects: string;
@@ -27,7 +27,7 @@ export interface PolicyRow {
   readonly pods?: number | undefined;
   /** Their namespaces. */
   readonly namespaces?: number | undefined;
-  /** Targets that it excludes by itself; missing where that is not known. */
+  /** Targets that it excludes on its own; missing where that is not known. */
   readonly excluded?: readonly ExcludedTarget[] | undefined;
   /** Targets that it leaves to its pods. */
   readonly left?: readonly string[] | undefined;
@@ -130,7 +130,7 @@ export interface PodMove {
   readonly onTarget?: number | undefined;
   readonly elsewhere?: number | undefined;
   readonly since: string;
-  /** When the scheduler deletes the policy in any case; missing where nobody does. */
+  /** When the scheduler deletes the policy in any case; missing where it does not expire. */
   readonly expiresAt?: string | undefined;
 }
 

@@ -39,7 +39,7 @@ export interface PodRoute {
   readonly spec?: string | undefined;
 }
 
-/** Of a hypothesis: each is placed by itself. */
+/** Of a hypothesis: each is placed on its own. */
 export const MOST_REPLICAS = 100;
 /**
  * Of a spec, in bytes as an address has them, percent-encoded: addresses are part of a request's headers, of which a

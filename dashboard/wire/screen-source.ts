@@ -3,13 +3,13 @@ import type { Action } from './actions.ts';
 import type { Route } from './routes.ts';
 import type { AnyScreen } from './screens.ts';
 
-/** A screen that is being looked at. */
+/** An open screen. */
 export interface OpenScreen {
   /** What it shows now; undefined while nothing is known yet. */
   current(): AnyScreen | undefined;
   /** Calls back at each change. */
   onChange(listener: () => void): void;
-  /** Nobody looks any more. */
+  /** Closes the screen. */
   close(): void;
 }
 
@@ -21,7 +21,7 @@ export interface PodName {
 
 /** What the page shows. */
 export interface ScreenSource {
-  /** Opens a screen; close it when nobody looks any more. */
+  /** Opens a screen; close it when it is no longer shown. */
   open(route: Route): OpenScreen;
   /** The last lines of a container's log. Rejects with what its calls throw. */
   log(pod: PodName, container: string): Promise<string>;

@@ -5,7 +5,7 @@ import type {
   ComparedTarget, DecisionRow, Drain, Failback, MorePods, PodMove, PolicyChoice, PolicyRow, RecordedDecision, Rollout,
 } from './placement-rows.ts';
 
-/** Something that could not be read: nothing is known of it, which is not the same as none. */
+/** Something that could not be read: it is unknown, which is not the same as empty. */
 export interface UnreadablePart {
   /** What is missing: `pods of all namespaces`. */
   readonly what: string;
@@ -51,7 +51,7 @@ export interface TargetCard {
   readonly since?: string | undefined;
 }
 
-/** A cluster that becomes a target once somebody approves it. */
+/** A cluster that becomes a target once it is approved. */
 export interface ProposedCluster {
   /** Name of the TargetDiscovery. */
   readonly discovery: string;
@@ -213,7 +213,7 @@ export interface PodScreen extends Screen {
   readonly evaluation?: Evaluation | undefined;
   /** Missing where targets cannot be evaluated. */
   readonly choice?: PolicyChoice | undefined;
-  /** Missing where nobody asked for more pods, and where targets cannot be evaluated. */
+  /** Missing if the viewer did not ask for more pods, and where targets cannot be evaluated. */
   readonly morePods?: MorePods | undefined;
   readonly containers: readonly ContainerRow[];
   /** What the viewer may do with it. */

@@ -32,7 +32,7 @@ export interface AccessCheck extends CheckOptions {
   readonly known?: { readonly kubeconfig: string; readonly clusterId: string } | undefined;
 }
 
-/** The server may be anybody's: its answer is stored. */
+/** The server is untrusted, and its answer is stored. */
 const UID = /^[\w-]{1,64}$/;
 /** Deadline of the request in ms. */
 const ANSWER_MS = 5_000;

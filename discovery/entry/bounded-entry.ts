@@ -11,14 +11,14 @@ const MOST_OF_ENTRY = 800;
 const MOST_OF_MESSAGE = 500;
 const HASH_LENGTH = 8;
 
-/** The same cluster with a name and an entry that can be told. Entries that differ go on to differ. */
+/** The same cluster with a name and an entry of bounded length. Entries that differ still differ. */
 export function boundedEntry(cluster: RegisteredCluster): RegisteredCluster {
   const { entry, name } = cluster;
   if (entry.length <= MOST_OF_ENTRY && name.length <= MOST_OF_NAME) return cluster;
   return { ...cluster, entry: distinct(entry), name: cut(name, MOST_OF_NAME) };
 }
 
-/** A message that can be told. */
+/** A message of bounded length. */
 export function boundedMessage(message: string): string {
   return cut(message, MOST_OF_MESSAGE);
 }

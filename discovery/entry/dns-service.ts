@@ -1,5 +1,5 @@
-// A service that DNS announces (DNS-SD, RFC 6763). Whoever answers DNS queries may have written it: what is not of the
-// form that it must have counts as missing, so that no text of it does harm where people or programs read it.
+// A service that DNS announces (DNS-SD, RFC 6763). It is untrusted: text of an
+// invalid form counts as missing, so that it does no harm where people or programs read it.
 import { isDnsLabel } from '../../model/naming/label-syntax.ts';
 
 /** An announced API server. */
@@ -24,7 +24,7 @@ export interface ServiceAddress {
 
 /** Services that are browsed for. */
 export const SERVICE_TYPE = '_isthmus._tcp';
-/** Most services of one domain: the answers are small, and the rest of a larger one is not looked at. */
+/** Most services of one domain: the answers are small, and the rest of a larger one is ignored. */
 export const MOST_SERVICES = 200;
 
 const HOST = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$/;

@@ -1,4 +1,4 @@
-// What every registry is read into: a cluster that somebody has registered, and how it is reached.
+// The common form of all registries: a registered cluster, and how it is reached.
 import type { StringMap } from '../../api/objects/core.ts';
 
 /** A server that replaces the one in a kubeconfig. */
@@ -10,7 +10,7 @@ export interface ServerOverride {
   readonly serverName?: string | undefined;
 }
 
-/** How a registered cluster is reached. Nothing of it is trusted: it is checked before it is used. */
+/** How a registered cluster is reached. Untrusted: it is checked before it is used. */
 export type RegisteredAccess =
   | {
     readonly kind: 'kubeconfig'; readonly text: string; readonly context?: string | undefined;
@@ -25,7 +25,7 @@ export type RegisteredAccess =
 
 /** One entry of a registry. */
 export interface RegisteredCluster {
-  /** Kind, namespace and name of the registry's object: unique in it, and what people are told. */
+  /** Kind, namespace and name of the registry's object: unique in it, and shown in messages. */
   readonly entry: string;
   /** Name that the registry knows the cluster by, as it is: any text. */
   readonly name: string;

@@ -36,7 +36,7 @@ export function secretText(secret: Secret, key: string): string | undefined {
   return text === '' ? undefined : text;
 }
 
-/** Kind, namespace and name, as people are told. */
+/** Kind, namespace and name, for messages. */
 export function entryOf(kind: string, { namespace, name = '' }: KubernetesObject['metadata']): string {
   return namespace === undefined ? `${kind} ${name}` : `${kind} ${namespace}/${name}`;
 }

@@ -1,15 +1,15 @@
 // Decides what an approval changes in a TargetDiscovery with policy `Propose`.
 import type { DiscoveredCluster, TargetDiscovery } from '../../api/registry/target-discovery.ts';
 
-/** What is to be done. */
+/** What to do. */
 export type Approval =
   /** It is approved already. */
   | { readonly kind: 'nothing' }
   | { readonly kind: 'refuse'; readonly message: string }
-  /** `spec.approved` is to be these names. */
+  /** Set `spec.approved` to these names. */
   | { readonly kind: 'approve'; readonly approved: readonly string[] };
 
-/** What was looked at before it was approved. */
+/** The entry that its approver saw. */
 export interface SeenCluster {
   /** Name that the registry knows the cluster by. */
   readonly cluster: string;
@@ -19,7 +19,7 @@ export interface SeenCluster {
   readonly clusterId?: string | undefined;
 }
 
-/** Decides for a cluster that was proposed when it was looked at. */
+/** Decides for a cluster that was proposed when its approver saw it. */
 export function planApproval({ metadata: { name }, spec, status }: TargetDiscovery, seen: SeenCluster): Approval {
   const { cluster } = seen;
   const approved = spec.approved ?? [];
@@ -31,8 +31,8 @@ export function planApproval({ metadata: { name }, spec, status }: TargetDiscove
   if (spec.policy !== 'Propose' || proposed === undefined) {
     return refuse(`TargetDiscovery ${name} does not propose a cluster ${called}.`);
   }
-  // a name stands for all entries that have it, and only one of them was looked at: one that waits or does not answer
-  // would become a target as soon as it does
+  // a name stands for all entries that have it, and the approver saw only one of them: one that waits or does not
+  // answer would become a target as soon as it does
   if (named.length > 1) return refuse(
     `${named.length} entries of TargetDiscovery ${name} are called ${called}: ` +
       `${named.map(({ entry }) => entry).join(', ')}. Rename all but one in the registry.`,

@@ -10,7 +10,7 @@ export interface KnownTarget {
   readonly name: string;
   readonly uid: string;
   readonly terminating: boolean;
-  /** Name of the TargetDiscovery that made it, as a label value; missing on one that somebody else has made. */
+  /** Name of the TargetDiscovery that made it, as a label value; missing on one that it did not create. */
   readonly discoveredBy?: string | undefined;
   readonly entry?: string | undefined;
   /** Name that the registry knows its cluster by, where it has one. */

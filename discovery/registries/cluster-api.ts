@@ -9,7 +9,7 @@ const CLUSTERS: RegistryKind = {
   group: 'cluster.x-k8s.io', plural: 'clusters', kind: 'Cluster', namespaced: true, versions: ['v1beta2', 'v1beta1'],
 };
 
-/** The registry. `<cluster>-user-kubeconfig` is left alone: it holds commands for people. */
+/** The registry. `<cluster>-user-kubeconfig` is left alone: it is for users, and runs a command. */
 export const CLUSTER_API: Registry = {
   kinds: [CLUSTERS],
   secretSelector: 'cluster.x-k8s.io/cluster-name',

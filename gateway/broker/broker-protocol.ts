@@ -158,7 +158,7 @@ export function revokeAll(cluster: ClustersetMember): ClustersetMember {
   return { ...cluster, spec: { ...cluster.spec, revokedSerials } };
 }
 
-/** Whether a valid certificate for this ID may exist: then nobody else may take the ID. */
+/** Whether a valid certificate for this ID may exist: then no other cluster may take the ID. */
 export function isTaken(cluster: ClustersetMember, nowMs: number): boolean {
   const revoked = new Set(cluster.spec.revokedSerials ?? []);
   return issuedSerials(cluster).some(({ serial, notAfterMs }) => notAfterMs > nowMs && !revoked.has(serial))

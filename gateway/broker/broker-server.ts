@@ -218,7 +218,7 @@ class BrokerHandlers {
     this.#streams.open(reply, peer);
   }
 
-  /** The member that sent a request. Looked up uncached: one that left or was revoked is nobody. */
+  /** The member that sent a request. Looked up uncached: one that left or was revoked is not authenticated. */
   async #identify({ raw }: FastifyRequest): Promise<{ readonly peer: KnownPeer; readonly member: ClustersetMember }> {
     const peer = readPeer(raw.socket as TLSSocket);
     if ('cause' in peer) throw new Refusal(401, peer.message);

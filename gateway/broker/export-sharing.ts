@@ -118,7 +118,7 @@ export class ExportSharing {
     return this.#isDirty || [...this.#refused.values()].some(({ untilMs }) => performance.now() >= untilMs);
   }
 
-  /** Tells each change by itself. One that was refused waits until it is due, or differs. */
+  /** Sends each change separately. A rejected one waits until it is due, or differs. */
   async #tellAll(changes: readonly ExportChange[], tell: (change: ExportChange) => Promise<void>): Promise<void> {
     const before = this.#refused;
     const refused = new Map<string, RefusedChange>();

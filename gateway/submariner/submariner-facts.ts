@@ -120,7 +120,7 @@ function having<T>(shape: Shape, objects: readonly T[]): readonly T[] {
   return objects.filter((object) => shapeProblem(object, shape) === undefined);
 }
 
-/** Writes that mirror Submariner. Clusters managed by somebody else stay unchanged. */
+/** Writes that mirror Submariner. Clusters that others manage stay unchanged. */
 export function planSubmariner(namespace: string, { clusterId, members }: SubmarinerFacts, existing: {
   readonly clusters: readonly ClustersetMember[]; readonly endpoints: readonly ClustersetEndpoint[]
 }): Plan {

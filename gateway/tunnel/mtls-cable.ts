@@ -71,7 +71,7 @@ export class MtlsDriver implements StreamDriver {
       await startTunnelListener({ ...listen, identity: this.#identity, limits: this.#limits, accept, refused });
   }
 
-  /** The port where peers dial in; undefined where nobody can. */
+  /** The port where peers dial in; undefined where none can. */
   get port(): number | undefined {
     return this.#listener?.port;
   }

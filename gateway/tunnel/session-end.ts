@@ -5,7 +5,7 @@
 // which frees that stream. A session that is not closed does not.
 import { constants, type Http2Session, type Http2Stream } from 'node:http2';
 
-/** The end of one session, whoever asks for it: Node itself reacts to the peer's GOAWAY and to errors. */
+/** The end of one session, for any cause: Node itself reacts to the peer's GOAWAY and to errors. */
 export class SessionEnd {
   readonly #session: Http2Session;
   readonly #closeNow: () => void;

@@ -42,7 +42,7 @@ export interface SessionListener {
 /** The peer rejected the stream. */
 export class StreamRefusedError extends Error {
   override readonly name = 'StreamRefusedError';
-  /** HTTP status for whoever asked. */
+  /** HTTP status for the client. */
   readonly status: number;
 
   constructor(message: string, status: number) {

@@ -132,7 +132,7 @@ const DELEGATE_CONTROLLER_TARGET: readonly PolicyRule[] = [
   rule(ISTHMUS_GROUP, ['sourceleases'], [...READ, 'patch']),
   rule(ISTHMUS_GROUP, ['sourceleases/status'], ['patch']),
   rule(ADMIRALTY_GROUP, ['sources', 'clustersources'], ['list', 'watch']), // limits for their pods
-  // Grants sources streams of their own delegates, pod by pod: RBAC lets nobody grant what they do not have.
+  // Grants sources streams of their own delegates, pod by pod: RBAC allows granting only permissions that one has.
   rule(RBAC_GROUP, ['roles', 'rolebindings'], ['list', 'watch', ...WRITE]),
   rule('', ['pods/log'], ['get']),
   rule('', STREAMED, ['create', 'get']),
@@ -155,7 +155,7 @@ const VIRTUAL_NODE: readonly PolicyRule[] = [
   // the finalizer of a target that is drained before deletion
   rule(ADMIRALTY_GROUP, ['targets', 'clustertargets'], ['patch']),
   rule('', ['pods/eviction'], ['create']),
-  // The kubelet API: authorization, and its own serving certificate, which somebody else approves.
+  // The kubelet API: authorization, and its own serving certificate, which another identity approves.
   rule('authorization.k8s.io', ['subjectaccessreviews'], ['create']),
   rule('authentication.k8s.io', ['tokenreviews'], ['create']),
   rule('certificates.k8s.io', ['certificatesigningrequests'], ['create', 'get']),

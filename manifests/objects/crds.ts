@@ -37,7 +37,7 @@ export function customResourceDefinitions(): readonly CustomResourceDefinition[]
   return KINDS.map(toCustomResourceDefinition);
 }
 
-/** As far as an API server's answer is looked at; `preserveUnknownFields` is left of `v1beta1`. */
+/** The fields of an API server's answer that are read; `preserveUnknownFields` is left of `v1beta1`. */
 interface StoredDefinition extends KubernetesObject {
   readonly spec?: {
     readonly names?: { readonly categories?: readonly string[] };

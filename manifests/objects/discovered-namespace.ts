@@ -1,5 +1,5 @@
 // The namespace of discovered targets, and the permissions in it: discovery writes kubeconfigs there, and the
-// components that use targets read them. In the install namespace discovery could replace anybody's Secret.
+// components that use targets read them. In the install namespace discovery could replace any Secret.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { NAMESPACE_OPT_IN_LABEL } from '../../api/objects/keys.ts';
 import { componentSubjects, targetSecretReaderBinding } from '../../model/access/component-accounts.ts';

@@ -1,5 +1,5 @@
 // Workloads of the gateway and the broker. Both conform to the Pod Security Standard `restricted`, and have permissions
-// in their own namespace only: whoever compromises them from outside can read no pod or Secret of others.
+// in their own namespace only: an attacker who compromises them from outside can read no other pod or Secret.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { ISTHMUS_GROUP } from '../../api/objects/group-version.ts';
 import {

@@ -34,7 +34,7 @@ export interface PodPlanePlace {
   readonly image: string;
 }
 
-/** All of it. */
+/** All objects of the pod plane. */
 export function podPlaneManifests({ installNamespace, image }: PodPlanePlace): readonly KubernetesObject[] {
   return [podPlaneNamespace(), ...podPlaneAccess(installNamespace), daemonSet(installNamespace, image)];
 }

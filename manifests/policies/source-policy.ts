@@ -30,7 +30,7 @@ const WRITES = ['CREATE', 'UPDATE', 'DELETE'];
 const GUARDED_RESOURCES = [
   { apiGroups: [ADMIRALTY_GROUP], apiVersions: ['*'], resources: ['podchaperons'], operations: WRITES },
   { apiGroups: [''], apiVersions: ['*'], resources: ['pods', 'configmaps', 'secrets', 'services'], operations: WRITES },
-  // A write of a status may change labels: with them anybody's pod would become the source's own.
+  // A write of a status may change labels: with them any pod would become the source's own.
   { apiGroups: [''], apiVersions: ['*'], resources: ['pods/status', 'pods/resize'], operations: ['UPDATE'] },
   { apiGroups: ['networking.k8s.io'], apiVersions: ['*'], resources: ['ingresses'], operations: WRITES },
   { apiGroups: [ISTHMUS_GROUP], apiVersions: ['*'], resources: ['sourceleases'], operations: WRITES },

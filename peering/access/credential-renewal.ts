@@ -23,7 +23,7 @@ export type Renewal =
  */
 const RENEW_AT = 2 / 3;
 /**
- * Longest time between two checks in ms: somebody may have written a token of a shorter lifetime. Of the shortest one,
+ * Longest time between two checks in ms: a token of a shorter lifetime may have been written. Of the shortest one,
  * 600 s, a third is left when it is due.
  */
 export const INTERVAL_MS = 120_000;
@@ -46,7 +46,7 @@ export function planRenewal(secret: Secret, key: string, now: number): Renewal {
   return { kind: 'now', account, seconds: Math.min(life.expiresAt - life.issuedAt, MAX_OWN_TOKEN_SECONDS), kubeconfig };
 }
 
-/** Somebody may have replaced the kubeconfig, and left the annotation. */
+/** The kubeconfig may have been replaced without the annotation. */
 function isOfAnother(token: string, { namespace, name }: ServiceAccountName): boolean {
   const { sub } = unverifiedClaims(token);
   return sub !== undefined && sub !== `system:serviceaccount:${namespace}:${name}`;

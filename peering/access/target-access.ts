@@ -222,7 +222,7 @@ export function withToken(kubeconfig: string, token: string): string {
   return printed({ ...config, users: [{ ...only.entry, user: { ...only.user, token } }] });
 }
 
-/** The only user, as an entry of the list and by itself. */
+/** The only user, as an entry of the list and alone. */
 interface OnlyUser {
   readonly entry: object;
   readonly user: object;
@@ -237,7 +237,7 @@ function onlyUser(config: unknown): OnlyUser | undefined {
   return typeof user['token'] === 'string' ? { entry, user, token: user['token'] } : undefined;
 }
 
-/** Undefined for what is not YAML: somebody may have edited it. */
+/** Undefined for text that is not YAML: it may have been edited. */
 function parsedYaml(text: string): unknown {
   try {
     return parse(text);

@@ -15,8 +15,8 @@ import { isAllowedIn, takesAllNamespaces } from '../../model/access/source-grant
 import { accountManifest, identityManifests, sourceKey, sourceObject, type SourceIdentity } from './source-identity.ts';
 
 /**
- * Kinds of an identity's objects. Admission policies belong to the installation: whoever manages identities must not be
- * able to remove what limits them.
+ * Kinds of an identity's objects. Admission policies belong to the installation: a component that manages identities
+ * must not be able to remove what limits them.
  */
 export const DEPENDENT_TYPES: readonly ResourceType[] =
   [SERVICE_ACCOUNTS, ROLES, ROLE_BINDINGS, CLUSTER_ROLES, CLUSTER_ROLE_BINDINGS];
@@ -31,7 +31,7 @@ export interface IdentityMaker {
   readonly applied?: (object: KubernetesObject) => void;
 }
 
-/** A ServiceAccount with the source's name exists and belongs to somebody else, as do its permissions and tokens. */
+/** A ServiceAccount with the source's name exists and is not ours, and neither are its permissions and tokens. */
 export class AccountTakenError extends Error {
   override readonly name = 'AccountTakenError';
 

@@ -10,7 +10,7 @@ export type IdentityOutcome =
   | { readonly kind: 'established' }
   /** Names neither a user nor an account. */
   | { readonly kind: 'nobody' }
-  /** The API server rejected an object of it. */
+  /** The API server rejected one of its objects. */
   | {
     readonly kind: 'failed';
     readonly error: { readonly status: number; readonly reason: string; readonly message: string }

@@ -78,7 +78,7 @@ class Sources {
     for (const informer of this.#sources) informer.onChange((key) => controller.enqueue(key));
     for (const informer of this.#dependents) {
       informer.onChange((_key, before, after) => {
-        // somebody may have given it to another source, or to none
+        // it may have been given to another source, or to none
         for (const source of new Set([before?.source, after?.source])) {
           if (source !== undefined && source !== '') controller.enqueue(source);
         }
@@ -153,7 +153,7 @@ class Sources {
     return live !== undefined && live.metadata.uid === uid && live.metadata.deletionTimestamp === undefined;
   }
 
-  /** An existing account of somebody else is used and stays theirs. */
+  /** An existing account that is not ours is used, and never changed. */
   async #ensureAccount(key: string, account: KubernetesObject, signal: AbortSignal): Promise<void> {
     const { client } = this.#options;
     const { namespace, name = '' } = account.metadata;

@@ -128,7 +128,7 @@ function permissionsManifests(identity: SourceIdentity, allowed: readonly string
   return [elsewhere, ...allowed.flatMap(inNamespace), viewer];
 }
 
-/** Our peering component first: RBAC lets nobody grant what they do not have. */
+/** Our peering component first: RBAC allows granting only permissions that one has. */
 function tokenManifests(
   { account, ...identity }: SourceIdentity, installNamespace: string,
 ): readonly KubernetesObject[] {

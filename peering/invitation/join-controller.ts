@@ -1,5 +1,6 @@
 // Joining, in the target: verifies JoinRequests, admits invited clusters, and tells the others why not. The response
-// holds a token of the new identity, encrypted for the requester's key; whoever copied the invitation cannot read it.
+// holds a token of the new identity, encrypted for the requester's key; a copy of the invitation does not suffice to
+// read it.
 import type { Logger } from 'pino';
 import {
   DEFAULT_TOKEN_SECONDS, type Invitation, type JoinRequest, type JoinRequestStatus,
@@ -128,7 +129,7 @@ class Joining {
 
   /**
    * Uncached: the change of its own invitation brings a request back before the watch brings the answer, and a source
-   * that was deleted in between must not be made again.
+   * that was deleted meanwhile must not be recreated.
    */
   async #isAnswered({ metadata: { namespace, name = '' } }: JoinRequest, signal: AbortSignal): Promise<boolean> {
     const live = await this.#options.client.get(JOIN_REQUESTS, { namespace, name }, signal).catch(unless(isNotFound));

@@ -106,7 +106,7 @@ export function decideJoin(joinCase: JoinCase): JoinDecision {
 /**
  * A cluster's identity is its own claim: an invited cluster must not be able to take over that of an existing source,
  * nor its account. Sources of different namespaces do not conflict. A source that was admitted but interrupted is
- * recognized by its key: nobody else can read what it is granted.
+ * recognized by its key: no other process can read what it is granted.
  */
 function conflictingSource({ request, sources }: JoinCase, namespace: string | undefined): SourceIdentity | undefined {
   const { clusterID, targetName, publicKey } = request.spec;

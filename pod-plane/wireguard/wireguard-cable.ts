@@ -80,7 +80,7 @@ export class WireguardDriver implements CableDriver {
     return this.#failure ?? this.#keeper.failure;
   }
 
-  /** Whether it has ended: closed, or because the program exited by itself. */
+  /** Whether it has ended: closed, or because the program exited. */
   get isClosed(): boolean {
     return this.#closing !== undefined;
   }
@@ -128,7 +128,7 @@ export class WireguardDriver implements CableDriver {
     return this.#turn;
   }
 
-  /** Streams belong to pods: nothing to drain. Whoever calls it waits until another driver may follow. */
+  /** Streams belong to pods: nothing to drain. The caller waits until another driver may follow. */
   close(): Promise<void> {
     return (this.#closing ??= this.#end());
   }
@@ -165,7 +165,7 @@ export class WireguardDriver implements CableDriver {
       table: TABLE, tunnel: names.tunnel, ...(this.#workers.length > 0 && { vxlan: names.vxlan }), prefixes,
       relayed: this.#plan.relayed, echoPort: ECHO_PORT,
     };
-    // before anybody can send us something
+    // before a peer can send us packets
     await this.#keeper.keep({ network: this.#network(), ruleset: toRuleset(rules) });
     await this.#process.configure({ privateKey: this.#privateKey, listenPort, peers });
     const own = this.#tunnelAddress();

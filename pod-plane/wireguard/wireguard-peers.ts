@@ -1,4 +1,4 @@
-// The peers of this node's WireGuard: which address of each is tried, what the program says of it, and whether its
+// The peers of this node's WireGuard: which address of each is tried, what the program says about it, and whether its
 // gateway answers through the tunnel.
 import type { CableConnection } from '../../gateway/protocol/cable-driver.ts';
 import { nextAttempt, type Attempt } from '../../gateway/protocol/candidate-address.ts';
@@ -24,11 +24,11 @@ interface PeerRecord {
   wasConnected: boolean;
 }
 
-/** What a look at all peers has shown. */
+/** The result of a check of all peers. */
 export interface PeerChanges {
   /** Whether a peer was connected or lost. */
   readonly isStatusChanged: boolean;
-  /** IDs of the clusters whose next address is to be tried. */
+  /** IDs of the clusters whose next address must be tried. */
   readonly moved: readonly string[];
 }
 
@@ -42,7 +42,7 @@ export class WireguardPeers {
     this.#resolve = resolve;
   }
 
-  /** Adds or changes a peer. False when it is as it was; else its addresses are to be resolved. */
+  /** Adds or changes a peer. Returns whether it changed: its addresses must then be resolved. */
   put(peer: PodPeer): boolean {
     const known = this.#records.get(peer.clusterId);
     if (known !== undefined && JSON.stringify(known.peer) === JSON.stringify(peer)) return false;

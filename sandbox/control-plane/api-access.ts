@@ -18,7 +18,7 @@ export interface ApiAccess {
   close(): Promise<void>;
 }
 
-/** Time between two looks at something that is starting, in ms. */
+/** Polling interval of a starting program, in ms. */
 const pollMs = 50;
 
 function parsed(text: string): unknown {

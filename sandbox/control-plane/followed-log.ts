@@ -11,7 +11,7 @@ import { showLog, showRecords, type LogView } from './container-log.ts';
 const CHUNK = 1 << 20;
 /** How often is looked whether a log has grown, in ms. */
 const POLL_INTERVAL_MS = 50;
-/** How much of the end of a long log is looked at before it is followed, in bytes. */
+/** How much of the end of a long log is read before it is followed, in bytes. */
 const MAX_PAST = 16 << 20;
 
 /** One log file and its readers. */

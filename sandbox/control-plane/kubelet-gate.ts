@@ -1,4 +1,4 @@
-// The kubelet port of a cluster's nodes. kwok answers anybody on its port, even in plain text, and its exec runs
+// The kubelet port of a cluster's nodes. kwok answers any client on its port, even in plain text, and its exec runs
 // commands on this machine, so a web page in a browser could use it. This gate in front authenticates like a kubelet:
 // only the API server's client certificate is accepted, and exec works only under a container name that the gate alone
 // knows.

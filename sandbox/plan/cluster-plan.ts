@@ -62,7 +62,7 @@ export interface ClientLimits {
   readonly controllerManager?: number;
 }
 
-/** What a whole sandbox is to be; every number is already checked. */
+/** The parameters of a sandbox; every number is already checked. */
 export interface SandboxShape {
   /** Absolute folder of the sandbox. */
   readonly directory: string;

@@ -100,7 +100,7 @@ function apiServer(plan: ClusterPlan): readonly string[] {
 }
 
 /**
- * Flags that kube-controller-manager and kube-scheduler share. They serve nothing, since nobody asks them: a server
+ * Flags that kube-controller-manager and kube-scheduler share. They serve nothing, since nothing queries them: a server
  * watches the files of its certificates and CAs, each through one of the 128 inotify instances that Linux gives a user.
  */
 function controller(plan: ClusterPlan, name: ComponentName, qps: number | undefined): readonly string[] {

@@ -2,7 +2,7 @@
 // possible. Pure. A pod becomes Running in one status patch; a Job's pods succeed after a second, also those that run
 // for a Job of another cluster; a deleted pod is removed at once.
 
-/** A pod with this annotation succeeds after the duration it names (Go syntax, `1.5s`), whoever owns it. */
+/** A pod with this annotation succeeds after the duration it names (Go syntax, `1.5s`), whatever owns it. */
 export const runForAnnotation = 'sandbox.isthmus.dev/run-for';
 
 /** What the Job controller's label `job-name` is called on a delegate pod, which a Job does not own. */
@@ -196,7 +196,7 @@ const label = (key: string): string => `.metadata.labels["${key}"]`;
 const withoutDuration = absent(RUN_FOR);
 const ofAJob = { delay: { durationMilliseconds: jobRunsMs }, next: { statusTemplate: podComplete } };
 
-/** Ready, with addresses and the kubelet port; a node's heartbeat is its Lease, which kwok renews by itself. */
+/** Ready, with addresses and the kubelet port; a node's heartbeat is its Lease, which kwok renews. */
 export const nodeStages: readonly Stage[] = [
   stage('node-initialize', 'Node', [where(readyStatus, 'NotIn', 'True')], {
     next: { statusTemplate: `${nodeConditions}${nodeAddresses}${nodeInfo}` },

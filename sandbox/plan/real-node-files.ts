@@ -49,7 +49,7 @@ function containerd(node: RealNodePlan, { cniPlugins, runc }: NodeSurroundings):
 `;
 }
 
-/** Every registry is the sandbox's; it is told by a parameter which one was meant. */
+/** Every registry is the sandbox's; a parameter says which one was meant. */
 function registryHosts({ registry }: NodeSurroundings): string {
   return `server = ${toml(registry)}\n[host.${toml(registry)}]\n  capabilities = ["pull", "resolve"]\n`;
 }

@@ -45,7 +45,7 @@ export const maxRealNodes = 8;
 /** How many clusters with real nodes fit on a machine. */
 const slots = 128;
 
-/** The addresses of the nodes of a slot: of a range for tests of networks (RFC 2544), which nobody routes. */
+/** The addresses of the nodes of a slot: in a range for tests of networks (RFC 2544), which is never routed. */
 export function nodeRange(slot: number): string {
   return `198.18.${slot}.0/24`;
 }

@@ -1,4 +1,4 @@
-// Paths in commands that people copy.
+// Paths in commands that users copy.
 
 /** The line of a cluster by which people point kubectl at it. */
 export function pointingKubectl(

@@ -23,7 +23,7 @@ export interface ExistingImport {
 /** Annotation with a digest of what was written, so that removed fields are noticed. */
 export const DIGEST_ANNOTATION = 'isthmus.dev/content-digest';
 
-/** Writes for the import; `wanted` is undefined when nobody exports it any more. */
+/** Writes for the import; `wanted` is undefined when no cluster exports it any more. */
 export function planImport(wanted: ImportObjects | undefined, existing: ExistingImport): Plan {
   const slices = existing.slices.filter(isImported);
   const kept = new Set(wanted?.slices.map(({ metadata }) => metadata.name));
@@ -49,7 +49,7 @@ function planSlice(wanted: EndpointSlice, existing: EndpointSlice | undefined): 
     : planObject(ENDPOINT_SLICES, wanted, existing);
 }
 
-/** Writes for one object: none when it is up to date, or when it is somebody else's. */
+/** Writes for one object: none when it is up to date, or not ours. */
 function planObject(
   type: ResourceType, wanted: KubernetesObject | undefined, existing: KubernetesObject | undefined,
 ): readonly Command[] {

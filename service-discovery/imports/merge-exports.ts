@@ -63,7 +63,7 @@ export function mergeExports(exports: readonly ExportedService[]): MergedExports
 /**
  * All ports by name, the oldest export's first. Of a younger export, ports whose name or number is taken are left out,
  * and those that could not be in one Service with the others: a port without a name is its only one. A headless import
- * has no Service. Each port is looked at once: a member decides how many it exports.
+ * has no Service. Each port is checked once: a member decides how many it exports.
  */
 function unionOfPorts(contributors: readonly ExportedService[]): readonly ServicePort[] {
   const isHeadless = contributors[0]?.spec.type === 'Headless';
