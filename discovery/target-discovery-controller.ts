@@ -14,6 +14,7 @@ import { ignoreStale } from '../kubernetes/flow/api-error.ts';
 import { DONE, startController, type Controller, type ReconcileResult } from '../kubernetes/controller/controller.ts';
 import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
 import { Informer } from '../kubernetes/watch/informer.ts';
+import { fullInformersOf } from '../kubernetes/watch/full-objects.ts';
 import type { TenantRules } from '../targets/access/tenant-rules.ts';
 import { EntryChecks, type CheckedEntry } from './entry-checks.ts';
 import type { RegistryReading } from './entry/registry-reading.ts';
@@ -67,9 +68,7 @@ class DiscoveryController {
     const { client, logger, installNamespace } = options;
     this.#options = options;
     this.#namespace = discoveredNamespace(installNamespace);
-    this.#discoveries = new Informer<TargetDiscovery, TargetDiscovery>(
-      { client, logger, type: TARGET_DISCOVERIES, selection: {}, project: (object) => object },
-    );
+    this.#discoveries = fullInformersOf({ client, logger })(TARGET_DISCOVERIES);
     this.#targets =
       new Informer({ client, logger, type: CLUSTER_TARGETS, selection: {}, project: toKnownTarget });
     this.#kubeconfigs = new Informer<Secret, string>({

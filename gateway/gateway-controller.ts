@@ -9,6 +9,7 @@ import { CLUSTERSET_MEMBERS, CLUSTERSET_ENDPOINTS, SECRETS } from '../api/resour
 import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
 import type { Fence } from '../kubernetes/flow/fence.ts';
 import { Informer } from '../kubernetes/watch/informer.ts';
+import { fullInformersOf } from '../kubernetes/watch/full-objects.ts';
 import { messageOf } from '../process/errors.ts';
 import type { AllowedServices } from './protocol/allowed-services.ts';
 import type { StreamRecord } from './protocol/cable-driver.ts';
@@ -59,17 +60,13 @@ export class GatewayController {
   constructor(options: GatewayOptions) {
     const { client, namespace, logger } = options;
     this.#options = options;
-    const common = { client, logger };
+    const inform = fullInformersOf({ client, logger });
     this.#secrets = new Informer({
-      ...common, type: SECRETS, selection: { namespace, fieldSelector: `metadata.name=${GATEWAY_SECRET}` },
+      client, logger, type: SECRETS, selection: { namespace, fieldSelector: `metadata.name=${GATEWAY_SECRET}` },
       project: toCredentials,
     });
-    this.#clusters =
-      new Informer({ ...common, type: CLUSTERSET_MEMBERS, selection: { namespace }, project: (cluster) => cluster });
-    this.#endpoints =
-      new Informer(
-        { ...common, type: CLUSTERSET_ENDPOINTS, selection: { namespace }, project: (endpoint) => endpoint },
-      );
+    this.#clusters = inform(CLUSTERSET_MEMBERS, { namespace });
+    this.#endpoints = inform(CLUSTERSET_ENDPOINTS, { namespace });
     this.#secrets.onChange((_key, _before, after) => this.#useCredentials(after));
     this.#clusters.onChange(() => this.#applyMembership());
     this.#endpoints.onChange(() => this.#applyMembership());

@@ -3,7 +3,8 @@
 import type { Logger } from 'pino';
 import { EXPORTED_SERVICES, type ExportedService } from '../api/kinds/service-discovery.ts';
 import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
-import { Informer } from '../kubernetes/watch/informer.ts';
+import type { Informer } from '../kubernetes/watch/informer.ts';
+import { fullInformersOf } from '../kubernetes/watch/full-objects.ts';
 import { LeaderElection } from '../kubernetes/lease/leader-election.ts';
 import type { LeaseTimings } from '../kubernetes/lease/lease-record.ts';
 import { aborted } from '../process/lifecycle.ts';
@@ -93,9 +94,7 @@ export async function startGateway(options: GatewayProcessOptions, signal: Abort
     timings: options.timings ?? GATEWAY_LEASE_TIMINGS,
   });
   const audit = auditInto(logger);
-  const exports = new Informer<ExportedService, ExportedService>(
-    { client, logger, type: EXPORTED_SERVICES, selection: { namespace }, project: (exported) => exported },
-  );
+  const exports = fullInformersOf({ client, logger })(EXPORTED_SERVICES, { namespace });
   let changed = (): void => undefined;
   const findExport = (name: string) => exports.get(`${namespace}/${name}`);
   const controller = new GatewayController({

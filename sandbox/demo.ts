@@ -5,7 +5,8 @@ import { ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE } from
 import { PODS } from '../api/resource-types.ts';
 import { applyObjects } from '../cli/clusters/apply-objects.ts';
 import { delay } from '../kubernetes/flow/backoff.ts';
-import { Informer } from '../kubernetes/watch/informer.ts';
+import type { Informer } from '../kubernetes/watch/informer.ts';
+import { fullInformersOf } from '../kubernetes/watch/full-objects.ts';
 import { openCluster, userAgent, type OpenCluster } from '../kubernetes/client/open-cluster.ts';
 import { createLogger } from '../process/logger.ts';
 import type { Cluster } from './control-plane/control-plane.ts';
@@ -87,12 +88,9 @@ async function open({ name, kubeconfigPath }: Cluster): Promise<OpenedCluster> {
 
 async function follow(clusters: readonly OpenedCluster[], signal: AbortSignal): Promise<readonly ClusterView[]> {
   const logger = createLogger('silent');
-  const views = clusters.map(({ name, client }) => ({
-    cluster: name,
-    pods: new Informer<Pod, Pod>(
-      { client, logger, type: PODS, selection: { namespace: NAMESPACE }, project: (pod) => pod },
-    ),
-  }));
+  const views = clusters.map(({ name, client }) => (
+    { cluster: name, pods: fullInformersOf({ client, logger })(PODS, { namespace: NAMESPACE }) }
+  ));
   for (const { pods } of views) void pods.run(signal);
   await Promise.all(views.map(({ pods }) => pods.synced));
   return views;

@@ -10,7 +10,8 @@ import { createPod } from '../../kubernetes/client/create-pod.ts';
 import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
 import type { EventSink } from '../../kubernetes/controller/event-recorder.ts';
 import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
-import { Informer } from '../../kubernetes/watch/informer.ts';
+import type { Informer } from '../../kubernetes/watch/informer.ts';
+import { fullInformersOf } from '../../kubernetes/watch/full-objects.ts';
 import { confirmBefore } from '../../model/delegate/confirmation.ts';
 import type { Plan } from '../../model/objects/plan.ts';
 import { objectKey } from '../../model/pod/pod.ts';
@@ -57,9 +58,7 @@ const REVOCATION_CHECK_MS = 200;
  */
 export function startChaperons(options: ChaperonOptions, signal: AbortSignal): () => boolean {
   const { client, pods, resourceShares, streams, leases, logger } = options;
-  const chaperons = new Informer<PodChaperon, PodChaperon>(
-    { client, logger, type: POD_CHAPERONS, selection: {}, project: (chaperon) => chaperon },
-  );
+  const chaperons = fullInformersOf({ client, logger })(POD_CHAPERONS);
   const control = new ChaperonControl(options, chaperons);
   const reconcile = (key: string) => control.reconcile(key, signal);
   const ready = Promise.all([chaperons.synced, pods.synced]);

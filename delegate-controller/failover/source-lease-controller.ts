@@ -10,7 +10,8 @@ import { ignoreStale, isNotFound, unless } from '../../kubernetes/flow/api-error
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
 import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
-import { Informer } from '../../kubernetes/watch/informer.ts';
+import type { Informer } from '../../kubernetes/watch/informer.ts';
+import { fullInformersOf } from '../../kubernetes/watch/full-objects.ts';
 import { candidateLeaseName, isCandidateLease, isUnconfirmed } from '../../model/delegate/confirmation.ts';
 import { leaseName } from '../../model/pod/source-lease.ts';
 import { hasExpired, LeaseClock, planLeaseStatus } from './lease-clock.ts';
@@ -33,8 +34,7 @@ export class SourceLeases {
 
   constructor(options: SourceLeaseOptions) {
     this.#options = options;
-    const { client, logger } = options;
-    this.#leases = new Informer({ client, logger, type: SOURCE_LEASES, selection: {}, project: (lease) => lease });
+    this.#leases = fullInformersOf(options)(SOURCE_LEASES);
   }
 
   /**

@@ -6,7 +6,8 @@ import { SECRETS } from '../../api/resource-types.ts';
 import { messageOf } from '../../process/errors.ts';
 import { forwardAbort } from '../../kubernetes/flow/abort.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
-import { Informer } from '../../kubernetes/watch/informer.ts';
+import type { Informer } from '../../kubernetes/watch/informer.ts';
+import { fullInformersOf } from '../../kubernetes/watch/full-objects.ts';
 import type { NamespacedName, SecretLookup } from '../entry/registry.ts';
 
 interface Followed {
@@ -49,10 +50,7 @@ export class NamedSecrets {
 
   #follow({ namespace, name }: NamespacedName, signal: AbortSignal): Followed {
     const stop = new AbortController();
-    const informer = new Informer<Secret, Secret>({
-      ...this.#options, type: SECRETS, selection: { namespace, fieldSelector: `metadata.name=${name}` },
-      project: (secret) => secret,
-    });
+    const informer = fullInformersOf(this.#options)(SECRETS, { namespace, name });
     informer.onChange(this.#changed);
     informer.onListed(this.#changed);
     informer.onConnection(({ kind }) => kind === 'broken' && !informer.hasSynced && this.#changed());

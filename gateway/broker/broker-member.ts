@@ -9,7 +9,8 @@ import { CLUSTERSET_MEMBERS, CLUSTERSET_ENDPOINTS, SECRETS } from '../../api/res
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import { backoffDelay, delay } from '../../kubernetes/flow/backoff.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
-import { Informer } from '../../kubernetes/watch/informer.ts';
+import type { Informer } from '../../kubernetes/watch/informer.ts';
+import { fullInformersOf } from '../../kubernetes/watch/full-objects.ts';
 import { createSigningRequest } from '../../process/crypto/certificate-authority.ts';
 import { messageOf } from '../../process/errors.ts';
 import { planCopy, type BrokerUpdate, type Members } from './broker-protocol.ts';
@@ -38,10 +39,8 @@ const FIELD_MANAGER = 'isthmus-gateway';
 export async function followBroker(options: FollowOptions, signal: AbortSignal): Promise<void> {
   const { client, namespace, logger } = options;
   const exports = new ExportSharing({ client, namespace, logger });
-  const planes = new Informer<ClustersetEndpoint, ClustersetEndpoint>({
-    client, logger, type: CLUSTERSET_ENDPOINTS, selection: { namespace, labelSelector: `${OWN_ENDPOINT_LABEL}=true` },
-    project: (endpoint) => endpoint,
-  });
+  const inform = fullInformersOf({ client, logger });
+  const planes = inform(CLUSTERSET_ENDPOINTS, { namespace, labelSelector: `${OWN_ENDPOINT_LABEL}=true` });
   const words = { ...options, exports, planes, sent: { plane: '' } };
   await Promise.all([
     exports.run(signal), planes.run(signal), repeat(words, signal, followMembers), repeat(words, signal, renewWhenDue),

@@ -6,7 +6,8 @@ import { BROKER_COPY_LABEL, TRUE } from '../../api/objects/keys.ts';
 import { EXPORTED_SERVICES, OWN_EXPORT_LABEL, type ExportedService } from '../../api/kinds/service-discovery.ts';
 import { ApiError, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
-import { Informer } from '../../kubernetes/watch/informer.ts';
+import type { Informer } from '../../kubernetes/watch/informer.ts';
+import { fullInformersOf } from '../../kubernetes/watch/full-objects.ts';
 import { planCopy, type BrokerUpdate } from './broker-protocol.ts';
 import { askBroker, BrokerRefusal, type BrokerAccess } from './broker-request.ts';
 import { applyUpdate, planSharing, newlyShared, type ExportChange } from './export-protocol.ts';
@@ -52,10 +53,8 @@ export class ExportSharing {
   constructor(options: ExportSharingOptions) {
     const { client, namespace, logger } = options;
     this.#options = options;
-    this.#own = new Informer({
-      client, logger, type: EXPORTED_SERVICES, selection: { namespace, labelSelector: `${OWN_EXPORT_LABEL}=true` },
-      project: (exported) => exported,
-    });
+    const inform = fullInformersOf({ client, logger });
+    this.#own = inform(EXPORTED_SERVICES, { namespace, labelSelector: `${OWN_EXPORT_LABEL}=true` });
     this.#own.onChange(() => (this.#isDirty = true));
   }
 

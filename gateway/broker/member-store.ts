@@ -7,6 +7,7 @@ import { EXPORTED_SERVICES, type ExportedService } from '../../api/kinds/service
 import { isAlreadyExists, isConflict, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
+import { fullInformersOf } from '../../kubernetes/watch/full-objects.ts';
 import type { IssuedSerial, Members } from './broker-protocol.ts';
 import { clusterObjectName } from './membership.ts';
 
@@ -49,14 +50,9 @@ export class KubernetesMemberStore implements MemberStore {
   constructor(client: ClusterClient, namespace: string, logger: Logger) {
     this.#client = client;
     this.#namespace = namespace;
-    this.#clusters =
-      new Informer(
-        { client, logger, type: CLUSTERSET_MEMBERS, selection: { namespace }, project: (cluster) => cluster },
-      );
-    this.#endpoints =
-      new Informer(
-        { client, logger, type: CLUSTERSET_ENDPOINTS, selection: { namespace }, project: (endpoint) => endpoint },
-      );
+    const inform = fullInformersOf({ client, logger });
+    this.#clusters = inform(CLUSTERSET_MEMBERS, { namespace });
+    this.#endpoints = inform(CLUSTERSET_ENDPOINTS, { namespace });
     this.#exports = new Informer({
       client, logger, type: EXPORTED_SERVICES, selection: { namespace },
       project: ({ metadata, spec }): ExportedService => ({ metadata: { name: metadata.name ?? '' }, spec }),

@@ -12,6 +12,7 @@ import { destroyOutsideFrames } from '../tunnel/session-end.ts';
 import { joinStreams } from '../tunnel/stream-junction.ts';
 import { StreamRefusedError } from '../tunnel/tunnel-session.ts';
 import { listenHost } from '../../process/listen-host.ts';
+import { OpenConnections } from '../../process/servers/open-connections.ts';
 
 /** Options of the endpoint. */
 export interface ConnectEndpointOptions {
@@ -39,26 +40,23 @@ const REFUSAL_MS = 1_000;
 export class ConnectEndpoint {
   readonly port: number;
   readonly #server: Server;
-  readonly #sockets: Set<Socket>;
+  readonly #connections: OpenConnections;
 
-  constructor(server: Server, sockets: Set<Socket>) {
+  constructor(server: Server, connections: OpenConnections) {
     this.port = (server.address() as AddressInfo).port;
     this.#server = server;
-    this.#sockets = sockets;
+    this.#connections = connections;
   }
 
   /** Open connections. */
   get open(): number {
-    return this.#sockets.size;
+    return this.#connections.size;
   }
 
   /** Stops accepting; open connections may continue for this long. */
   async close(drainMs = 0): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    const timer = setTimeout(() => {
-      for (const socket of this.#sockets) socket.destroy();
-      this.#server.closeAllConnections();
-    }, drainMs);
+    const timer = setTimeout(() => this.#connections.end(), drainMs);
     await closed;
     clearTimeout(timer);
   }
@@ -66,17 +64,13 @@ export class ConnectEndpoint {
 
 /** Listens. Throws what listening throws. */
 export async function startConnectEndpoint(options: ConnectEndpointOptions): Promise<ConnectEndpoint> {
-  const sockets = new Set<Socket>();
   const { headerMs = HEADER_MS } = options;
   const server = createServer({
     maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: headerMs, requestTimeout: headerMs,
     connectionsCheckingInterval: headerMs / 5, noDelay: true,
   });
   server.maxConnections = options.connections;
-  server.on('connection', (socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-  });
+  const connections = new OpenConnections(server);
   server.on(
     'request',
     (_request, response) => response.writeHead(405, { 'content-type': 'text/plain', connection: 'close' })
@@ -91,7 +85,7 @@ export async function startConnectEndpoint(options: ConnectEndpointOptions): Pro
     server.once('error', reject);
     server.listen({ host: listenHost(options.host), port: options.port }, resolve);
   });
-  return new ConnectEndpoint(server, sockets);
+  return new ConnectEndpoint(server, connections);
 }
 
 interface ConnectRequest {

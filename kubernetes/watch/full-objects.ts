@@ -8,6 +8,7 @@ import { Informer, type IndexKey } from './informer.ts';
 /** Which objects of a kind to cache; all when empty. */
 export interface FullSelection<T> {
   readonly namespace?: string | undefined;
+  readonly labelSelector?: string;
   /** Only the object of this name. */
   readonly name?: string;
   readonly indexes?: Readonly<Record<string, IndexKey<T>>>;
@@ -21,10 +22,10 @@ export type FullInformerFactory =
 export function fullInformersOf(
   { client, logger }: { readonly client: ClusterClient; readonly logger: Logger },
 ): FullInformerFactory {
-  return (type, { namespace, name, indexes = {} } = {}) =>
+  return (type, { namespace, labelSelector, name, indexes = {} } = {}) =>
     new Informer({
       client, logger, type,
-      selection: { namespace, ...(name !== undefined && { fieldSelector: `metadata.name=${name}` }) },
+      selection: { namespace, labelSelector, ...(name !== undefined && { fieldSelector: `metadata.name=${name}` }) },
       project: (object) => object, indexes,
     });
 }

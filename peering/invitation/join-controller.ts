@@ -13,7 +13,8 @@ import { ApiError, isForbidden, isNotFound, unless } from '../../kubernetes/flow
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
 import type { EventSink } from '../../kubernetes/controller/event-recorder.ts';
-import { Informer } from '../../kubernetes/watch/informer.ts';
+import type { Informer } from '../../kubernetes/watch/informer.ts';
+import { fullInformersOf } from '../../kubernetes/watch/full-objects.ts';
 import { requestToken } from '../../kubernetes/client/service-account-token.ts';
 import { KEY_NAMESPACE_REMEDY, keyNamespace } from '../../model/access/key-namespace.ts';
 import { AppError } from '../../process/errors.ts';
@@ -73,10 +74,9 @@ class Joining {
   constructor(options: JoinOptions) {
     this.#options = options;
     const { client, logger, installNamespace: namespace } = options;
-    this.#invitations =
-      new Informer({ client, logger, type: INVITATIONS, selection: { namespace }, project: (object) => object });
-    this.#requests =
-      new Informer({ client, logger, type: JOIN_REQUESTS, selection: { namespace }, project: (object) => object });
+    const inform = fullInformersOf({ client, logger });
+    this.#invitations = inform(INVITATIONS, { namespace });
+    this.#requests = inform(JOIN_REQUESTS, { namespace });
   }
 
   start(signal: AbortSignal): void {

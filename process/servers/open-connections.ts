@@ -15,6 +15,11 @@ export class OpenConnections {
     });
   }
 
+  /** Number of open connections. */
+  get size(): number {
+    return this.#open.size;
+  }
+
   /** Closes all open connections, and from now on each new one. */
   end(): void {
     this.#isEnding = true;

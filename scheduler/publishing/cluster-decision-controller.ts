@@ -8,7 +8,7 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { DONE, startController } from '../../kubernetes/controller/controller.ts';
 import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
 import { ignoreStale, isAlreadyExists } from '../../kubernetes/flow/api-error.ts';
-import { Informer } from '../../kubernetes/watch/informer.ts';
+import { fullInformersOf } from '../../kubernetes/watch/full-objects.ts';
 import { NOTHING, type Plan } from '../../model/objects/plan.ts';
 import { argoClusterNames } from '../../model/naming/argo-cluster-names.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
@@ -37,13 +37,8 @@ const INTERVAL_MS = 30_000;
 /** Starts the controller; call before the inputs run. TargetDiscoveries are followed once there is a decision. */
 export function startClusterDecisions(options: ClusterDecisionOptions, signal: AbortSignal): void {
   const { source, targets, inputs, inventory, logger, state } = options;
-  const shared = { client: source, logger, selection: {} };
-  const decisions = new Informer<ClusterDecision, ClusterDecision>(
-    { ...shared, type: CLUSTER_DECISIONS, project: (object) => object },
-  );
-  const discoveries = new Informer<TargetDiscovery, TargetDiscovery>(
-    { ...shared, type: TARGET_DISCOVERIES, project: (object) => object },
-  );
+  const inform = fullInformersOf({ client: source, logger });
+  const [decisions, discoveries] = [inform(CLUSTER_DECISIONS), inform(TARGET_DISCOVERIES)];
   const reconcile = async (key: string) => {
     const decision = decisions.get(key);
     if (decision === undefined) return DONE;

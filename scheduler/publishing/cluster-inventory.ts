@@ -1,12 +1,11 @@
 // The ClusterProfiles and PlacementDecisions in the namespaces where targets are published, followed as they are
 // served: where a kind is not, nothing is known and nothing is written.
 import type { Logger } from 'pino';
-import type { ResourceType } from '../../api/objects/group-version.ts';
-import type { KubernetesObject } from '../../api/objects/core.ts';
 import type { ClusterProfile, PlacementDecision } from '../../api/placement/cluster-inventory.ts';
 import { CLUSTER_PROFILES, PLACEMENT_DECISIONS } from '../../api/resource-types.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
-import { Informer } from '../../kubernetes/watch/informer.ts';
+import type { Informer } from '../../kubernetes/watch/informer.ts';
+import { fullInformersOf } from '../../kubernetes/watch/full-objects.ts';
 import { ownerOf } from './plan-profile.ts';
 
 interface FollowedNamespace {
@@ -22,11 +21,10 @@ export class ClusterInventory {
     { source: client, logger }: { readonly source: ClusterClient; readonly logger: Logger },
     namespaces: readonly string[],
   ) {
-    const follow = <T extends KubernetesObject>(type: ResourceType<T>, namespace: string) =>
-      new Informer<T, T>({ client, logger, type, selection: { namespace }, project: (object) => object });
+    const inform = fullInformersOf({ client, logger });
     this.#namespaces = new Map(namespaces.map((namespace) => [
       namespace,
-      { profiles: follow(CLUSTER_PROFILES, namespace), slices: follow(PLACEMENT_DECISIONS, namespace) },
+      { profiles: inform(CLUSTER_PROFILES, { namespace }), slices: inform(PLACEMENT_DECISIONS, { namespace }) },
     ]));
   }
 

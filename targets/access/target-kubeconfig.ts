@@ -9,7 +9,7 @@ import { AppError, messageOf } from '../../process/errors.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { readKubeconfig, type ClusterConnection } from '../../kubernetes/credentials/kubeconfig.ts';
 import type { LocalAccess } from '../../kubernetes/credentials/local-access.ts';
-import { Informer } from '../../kubernetes/watch/informer.ts';
+import { fullInformersOf } from '../../kubernetes/watch/full-objects.ts';
 
 /** The Secret of a kubeconfig, and how it is read. */
 export interface KubeconfigSecretRef {
@@ -56,9 +56,8 @@ export function followKubeconfig(
 ): void {
   const where = `Secret ${secretRef.namespace}/${secretRef.name}`;
   changed(missing('Connecting', `${where} is being read`));
-  const selection = { namespace: secretRef.namespace, fieldSelector: `metadata.name=${secretRef.name}` };
   const informer =
-    new Informer<Secret, Secret>({ client, logger, type: SECRETS, selection, project: (object) => object });
+    fullInformersOf({ client, logger })(SECRETS, { namespace: secretRef.namespace, name: secretRef.name });
   informer.onChange((_key, _before, after) => changed(contentOf(after, secretRef, where)));
   informer.onListed(() => informer.size === 0 && changed(contentOf(undefined, secretRef, where)));
   informer.onConnection((state) => {

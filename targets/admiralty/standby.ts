@@ -9,6 +9,7 @@ import { AppError, messageOf } from '../../process/errors.ts';
 import { delay } from '../../kubernetes/flow/backoff.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
+import { fullInformersOf } from '../../kubernetes/watch/full-objects.ts';
 
 /** What to watch, and for which components. */
 export interface StandbyOptions {
@@ -39,9 +40,8 @@ export class Standby {
       client, logger, type: CONFIG_MAPS,
       selection: { namespace, fieldSelector: `metadata.name=${MIGRATION_CONFIG_MAP}` }, project: standbyReason,
     });
-    this.#leases = (actsInSource ? ADMIRALTY_SOURCE_LEASES : []).map((name) => new Informer<Lease, Lease>({
-      client, logger, type: LEASES, selection: { fieldSelector: `metadata.name=${name}` }, project: (lease) => lease,
-    }));
+    const inform = fullInformersOf({ client, logger });
+    this.#leases = (actsInSource ? ADMIRALTY_SOURCE_LEASES : []).map((name) => inform(LEASES, { name }));
   }
 
   /** Watches until `signal` aborts. */

@@ -13,7 +13,8 @@ import {
   DONE, startController, type Controller, type ReconcileResult,
 } from '../../kubernetes/controller/controller.ts';
 import type { EventSink } from '../../kubernetes/controller/event-recorder.ts';
-import { Informer } from '../../kubernetes/watch/informer.ts';
+import type { Informer } from '../../kubernetes/watch/informer.ts';
+import { fullInformersOf } from '../../kubernetes/watch/full-objects.ts';
 import { targetEvent } from './node-events.ts';
 import type { TargetCluster } from '../../targets/target-cluster.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
@@ -56,13 +57,7 @@ const STATUS_INTERVAL_MS = 10_000;
 export function startVirtualNodes(options: VirtualNodeOptions, signal: AbortSignal): void {
   const { source, targets } = options;
   const logger = options.logger.child({ component: 'virtual-node' });
-  const nodes = new Informer<Node, Node>({
-    client: source,
-    logger,
-    type: NODES,
-    selection: VIRTUAL_NODES,
-    project: (node) => node,
-  });
+  const nodes = fullInformersOf({ client: source, logger })(NODES, VIRTUAL_NODES);
   const control = new VirtualNodes(options, nodes);
   const ready = Promise.all([nodes.synced, targets.untilSynced()]);
   const start = (name: string, reconcile: (key: string) => Promise<ReconcileResult>, concurrency = 8) =>

@@ -7,7 +7,7 @@ import {
 } from '../../api/resource-types.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
-import { Informer } from '../../kubernetes/watch/informer.ts';
+import { fullInformersOf } from '../../kubernetes/watch/full-objects.ts';
 import { hasBundle, isCertManagers, trusts, WEBHOOK_CONFIGURATION_NAME } from './webhook-address.ts';
 
 const TYPES: readonly ResourceType<WebhookConfiguration>[] =
@@ -36,7 +36,8 @@ export interface Trust {
 /** Starts the controller. It waits for configurations that are not installed yet. */
 export function startCaBundleController({ client, onChange, logger }: TrustOptions, signal: AbortSignal): Trust {
   let bundle: string | undefined;
-  const informers = new Map(TYPES.map((type) => [type.kind, toInformer(client, type, logger)]));
+  const inform = fullInformersOf({ client, logger });
+  const informers = new Map(TYPES.map((type) => [type.kind, inform(type, { name: WEBHOOK_CONFIGURATION_NAME })]));
   const reconcile = async (kind: string): Promise<ReconcileResult> => {
     const type = TYPES.find((known) => known.kind === kind);
     const configuration = informers.get(kind)?.get(WEBHOOK_CONFIGURATION_NAME);
@@ -65,15 +66,6 @@ export function startCaBundleController({ client, onChange, logger }: TrustOptio
     },
     isTrusted: (certificate) => configurations().every((configuration) => trusts(configuration, certificate)),
   };
-}
-
-function toInformer(
-  client: ClusterClient, type: ResourceType<WebhookConfiguration>, logger: Logger,
-): Informer<WebhookConfiguration, WebhookConfiguration> {
-  return new Informer({
-    client, logger, type, selection: { fieldSelector: `metadata.name=${WEBHOOK_CONFIGURATION_NAME}` },
-    project: (configuration) => configuration,
-  });
 }
 
 /** Only our own fields: the CA of each webhook. */

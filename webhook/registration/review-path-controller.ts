@@ -12,6 +12,7 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { onAbort } from '../../kubernetes/flow/abort.ts';
 import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
+import { fullInformersOf } from '../../kubernetes/watch/full-objects.ts';
 import {
   isSegmentDue, missingAddresses, namedSegments, newSegment,
   segmentData, storedSegment, writableAt, type NewAddress, type OpenSegments, type PathTimes, type StoredSegment,
@@ -67,18 +68,14 @@ export class ReviewPaths {
       this.#isReady = resolve;
       onAbort(signal, () => reject(signal.reason as Error)); // perhaps it is stopped already
     });
-    this.ready.catch(() => undefined); // reported to whoever awaits it
+    this.ready.catch(() => undefined); // reported to the caller that awaits it
     this.#secrets = new Informer({
       client, logger, type: SECRETS,
       selection: keySecretSelection(installNamespace),
       project: (secret) => ({ known: storedSegment(secret), resourceVersion: secret.metadata.resourceVersion ?? '' }),
     });
-    const selection = { fieldSelector: `metadata.name=${WEBHOOK_CONFIGURATION_NAME}` };
-    this.#configurations = new Map(TYPES.map(
-      (type) => [type, new Informer(
-        { client, logger, type, selection, project: (configuration: WebhookConfiguration) => configuration },
-      )],
-    ));
+    const inform = fullInformersOf({ client, logger });
+    this.#configurations = new Map(TYPES.map((type) => [type, inform(type, { name: WEBHOOK_CONFIGURATION_NAME })]));
     const controller =
       startController({ name: 'webhook-path', reconcile: () => this.#reconcile(), concurrency: 1, logger }, signal);
     const informers = [this.#secrets, ...this.#configurations.values()];

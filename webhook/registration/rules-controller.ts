@@ -4,14 +4,12 @@
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import { MIGRATION_CONFIG_MAP } from '../../api/objects/own-names.ts';
-import {
-  CONFIG_MAPS, EVENTS, MUTATING_WEBHOOK_CONFIGURATIONS, type WebhookConfiguration,
-} from '../../api/resource-types.ts';
+import { CONFIG_MAPS, EVENTS, MUTATING_WEBHOOK_CONFIGURATIONS } from '../../api/resource-types.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
 import type { EventSink } from '../../kubernetes/controller/event-recorder.ts';
-import { Informer } from '../../kubernetes/watch/informer.ts';
+import { fullInformersOf } from '../../kubernetes/watch/full-objects.ts';
 import { webhookOffReason } from '../../targets/admiralty/standby.ts';
 import type { EventRecord } from '../../model/proxy/event-record.ts';
 import { otherAdmiraltyWebhook } from '../../model/naming/live-admiralty.ts';
@@ -43,10 +41,8 @@ export interface RulesOptions {
 export function startRulesController(
   { client, installNamespace, events, logger, onMissing, askEveryMs = ASK_EVERY_MS }: RulesOptions, signal: AbortSignal,
 ): void {
-  const informer = new Informer<WebhookConfiguration, WebhookConfiguration>({
-    client, logger, type: MUTATING_WEBHOOK_CONFIGURATIONS, selection:
-      { fieldSelector: `metadata.name=${WEBHOOK_CONFIGURATION_NAME}` }, project: (configuration) => configuration,
-  });
+  const informer =
+    fullInformersOf({ client, logger })(MUTATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK_CONFIGURATION_NAME });
   let unanswered = 0;
   const reconcile = async (): Promise<ReconcileResult> => {
     const configuration = informer.get(WEBHOOK_CONFIGURATION_NAME);
