@@ -1,5 +1,5 @@
 // The shared informer of a source's elected pods, with the indexes that its components need: a cluster may have
-// 100,000. And the eviction of one.
+// 100,000. What controllers use beside it, and the eviction of a pod.
 import type { Logger } from 'pino';
 import type { Pod } from '../api/objects/core.ts';
 import { PODS } from '../api/resource-types.ts';
@@ -8,6 +8,16 @@ import { toProxyPodRecord, type ProxyPod } from '../model/proxy/proxy-pod.ts';
 import { PROXY_PODS } from '../model/proxy/proxy-selection.ts';
 import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
 import { Informer } from '../kubernetes/watch/informer.ts';
+import type { TargetClusters } from './target-clusters.ts';
+
+/** What a controller of the source works with. */
+export interface SourceControllerOptions {
+  readonly source: ClusterClient;
+  /** Proxy pods of the source. */
+  readonly proxies: Informer<Pod, ProxyPod>;
+  readonly targets: TargetClusters;
+  readonly logger: Logger;
+}
 
 const AWAY = 'away';
 const WAITING = 'waiting';

@@ -6,11 +6,12 @@ import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
 import { followClientAuthority, readClientAuthority } from './kubelet/client-authority-controller.ts';
 import { keepKubeletCertificate, selfSignedCertificate } from './kubelet/kubelet-certificate-controller.ts';
 import { startKubeletServer, type KubeletServer, type KubeletServerOptions } from './kubelet/kubelet-server.ts';
-import { startTargetRemoval, type RemovalOptions } from './node/target-removal-controller.ts';
+import type { SourceControllerOptions } from '../targets/proxy-pods.ts';
+import { startTargetRemoval } from './node/target-removal-controller.ts';
 import { startVirtualNodes, type VirtualNodeOptions } from './node/virtual-node-controller.ts';
 
 /** Starts the component; the caller runs the targets and may share them. */
-export function startVirtualNode(options: VirtualNodeOptions & RemovalOptions, signal: AbortSignal): void {
+export function startVirtualNode(options: VirtualNodeOptions & SourceControllerOptions, signal: AbortSignal): void {
   startVirtualNodes(options, signal);
   startTargetRemoval(options, signal);
 }

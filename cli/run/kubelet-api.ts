@@ -1,11 +1,6 @@
 // The kubelet API of virtual nodes in `isthmus run`: its flags, and the address that nodes announce.
 import type { Command } from 'commander';
-import type { Logger } from 'pino';
-import type { Pod } from '../../api/objects/core.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
-import type { Informer } from '../../kubernetes/watch/informer.ts';
-import type { TargetClusters } from '../../targets/target-clusters.ts';
-import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { environment } from '../../process/config.ts';
 import { AppError, messageOf } from '../../process/errors.ts';
 import type { ShutdownStep } from '../../process/lifecycle.ts';
@@ -13,6 +8,7 @@ import type { startKubeletApi } from '../../virtual-node/main.ts';
 import type { KubeletEndpoint } from '../../virtual-node/node/virtual-node.ts';
 import { parsePort } from '../clusters/run-flags.ts';
 import { EVERY_ADDRESS, hostPort } from '../../model/network/socket-address.ts';
+import type { SourceControllerOptions } from '../../targets/proxy-pods.ts';
 
 /** What kubelets listen on. */
 const DEFAULT_PORT = 10_250;
@@ -58,14 +54,11 @@ export function announcedKubelet(
 }
 
 /** What it is served with. */
-export interface KubeletService {
+export interface KubeletService extends SourceControllerOptions {
   /** The component; undefined where another process runs it. */
   readonly component: { readonly startKubeletApi: typeof startKubeletApi } | undefined;
   /** Not fenced. */
   readonly source: ClusterClient;
-  readonly proxies: Informer<Pod, ProxyPod>;
-  readonly targets: TargetClusters;
-  readonly logger: Logger;
   /** The port is in use, or a file is missing: this process must exit. */
   readonly onFatalError: (error: AppError) => void;
 }

@@ -1,8 +1,6 @@
 // Controller of failover in the source (ADR 0020): renews a SourceLease in each target's namespaces that have pods
 // which may fail over, and deletes those pods when the target is lost and must have stopped them. Without such pods
 // there are no leases and no requests.
-import type { Logger } from 'pino';
-import type { Pod } from '../../api/objects/core.ts';
 import { PARENT_CLUSTER_LABEL } from '../../api/objects/keys.ts';
 import type { SourceLease } from '../../api/kinds/source-lease.ts';
 import { SOURCE_LEASES } from '../../api/resource-types.ts';
@@ -14,10 +12,8 @@ import {
 import type { EventSink } from '../../kubernetes/controller/event-recorder.ts';
 import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
 import { NotLeaderError } from '../../kubernetes/flow/fence.ts';
-import type { Informer } from '../../kubernetes/watch/informer.ts';
-import { boundTo } from '../../targets/proxy-pods.ts';
+import { boundTo, type SourceControllerOptions } from '../../targets/proxy-pods.ts';
 import type { TargetCluster } from '../../targets/target-cluster.ts';
-import type { TargetClusters } from '../../targets/target-clusters.ts';
 import { leaseName, SOURCE_LEASE_SECONDS, renewalMs } from '../../model/pod/source-lease.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { ownInstanceId } from '../../process/instance-id.ts';
@@ -25,17 +21,12 @@ import { failedOver, mayFailOver, planFailover } from './failover-plan.ts';
 import { SourceLeaseRenewal, type HeldLease } from './source-lease-renewal.ts';
 
 /** What the controller works with. */
-export interface FailoverOptions {
-  readonly source: ClusterClient;
+export interface FailoverOptions extends SourceControllerOptions {
   /** UID of the source's kube-system Namespace. */
   readonly sourceId: string;
-  /** Proxy pods of the source. */
-  readonly proxies: Informer<Pod, ProxyPod>;
-  readonly targets: TargetClusters;
   readonly events: EventSink;
   /** Duration of a lease, in seconds; {@link SOURCE_LEASE_SECONDS} when missing. */
   readonly leaseSeconds?: number | undefined;
-  readonly logger: Logger;
 }
 
 const FIELD_MANAGER = 'isthmus-failover';

@@ -1,6 +1,5 @@
 // Controller in the source that copies the state of chaperons and delegates to bound proxy pods, and propagates
 // deletes.
-import type { Logger } from 'pino';
 import type { Pod } from '../../api/objects/core.ts';
 import type { Chaperon } from '../../model/delegate/remembered-delegate.ts';
 import { regardingPod } from '../../model/proxy/event-record.ts';
@@ -16,14 +15,12 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
 import type { EventSink } from '../../kubernetes/controller/event-recorder.ts';
 import { executeAndRead, executePlan } from '../../kubernetes/controller/execute-plan.ts';
-import type { Informer } from '../../kubernetes/watch/informer.ts';
 import { messageOf } from '../../process/errors.ts';
 import type { OwnRanges } from '../../targets/own-ranges.ts';
 import { EventThrottle } from '../../kubernetes/controller/event-throttle.ts';
-import { boundTo } from '../../targets/proxy-pods.ts';
+import { boundTo, type SourceControllerOptions } from '../../targets/proxy-pods.ts';
 import { RecentPlans } from './recent-plans.ts';
 import type { TargetCluster } from '../../targets/target-cluster.ts';
-import type { TargetClusters } from '../../targets/target-clusters.ts';
 import type { TargetSession } from '../../targets/target-session.ts';
 import { planFeedback, type BoundTarget, type FeedbackStep } from './feedback-plan.ts';
 import { recordShown } from './running-telemetry.ts';
@@ -36,17 +33,12 @@ import { OrphanCollector } from './orphan-controller.ts';
 import { TargetDeletions } from './target-deletions.ts';
 
 /** What the controller works with. */
-export interface FeedbackOptions {
-  readonly source: ClusterClient;
-  /** Proxy pods of the source. */
-  readonly proxies: Informer<Pod, ProxyPod>;
-  readonly targets: TargetClusters;
+export interface FeedbackOptions extends SourceControllerOptions {
   readonly podPlane: SourcePodPlane;
   /** The source's own ranges; no pod address of a target lies in them. */
   readonly ownRanges: OwnRanges;
   /** Sink of Events about users' changes. */
   readonly events: EventSink;
-  readonly logger: Logger;
 }
 
 const CONCURRENCY = 256;

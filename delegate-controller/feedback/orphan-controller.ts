@@ -1,40 +1,27 @@
 // Garbage-collects objects in targets of pods that are gone, were replaced by a pod of the same name, or are bound
 // elsewhere. It relies on what it observed in targets, not on what this process sent, so that nothing is lost in a
 // restart.
-import type { Logger } from 'pino';
-import type { Pod } from '../../api/objects/core.ts';
 import { PODS } from '../../api/resource-types.ts';
 import { ignoreStale, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
-import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { DONE, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
 import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
-import type { Informer } from '../../kubernetes/watch/informer.ts';
 import type { TargetCluster } from '../../targets/target-cluster.ts';
-import type { TargetClusters } from '../../targets/target-clusters.ts';
 import type { Chaperon } from '../../model/delegate/remembered-delegate.ts';
 import { SharedValues } from '../../model/objects/shared-values.ts';
 import { planChaperonDeletion } from '../../model/delegate/delegation.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { splitKey } from '../../model/pod/pod.ts';
 import { planRunOnceRelease } from './feedback-plan.ts';
-
-/** What the collector works with. */
-export interface OrphanOptions {
-  readonly source: ClusterClient;
-  /** Proxy pods of the source. */
-  readonly proxies: Informer<Pod, ProxyPod>;
-  readonly targets: TargetClusters;
-  readonly logger: Logger;
-}
+import type { SourceControllerOptions } from '../../targets/proxy-pods.ts';
 
 /** Reconciles by the key of the proxy pod. */
 export class OrphanCollector {
-  readonly #options: OrphanOptions;
+  readonly #options: SourceControllerOptions;
   /** Targets where a chaperon of the pod with this key was observed: mostly one, and then pods share the list. */
   readonly #seenIn = new Map<string, readonly string[]>();
   readonly #lists = new SharedValues();
 
-  constructor(options: OrphanOptions) {
+  constructor(options: SourceControllerOptions) {
     this.#options = options;
   }
 

@@ -3,14 +3,11 @@
 // target has it: a pod that is not elected cannot make a Secret leave its cluster, nor can a target that was not given
 // the pod.
 import type { Logger } from 'pino';
-import type { Pod } from '../../api/objects/core.ts';
 import { apiVersionOf, PODS } from '../../api/resource-types.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import type { EventSink } from '../../kubernetes/controller/event-recorder.ts';
-import type { Informer } from '../../kubernetes/watch/informer.ts';
-import { boundTo } from '../../targets/proxy-pods.ts';
+import { boundTo, type SourceControllerOptions } from '../../targets/proxy-pods.ts';
 import type { TargetCluster } from '../../targets/target-cluster.ts';
-import type { TargetClusters } from '../../targets/target-clusters.ts';
 import type { TargetSession } from '../../targets/target-session.ts';
 import { regardingPod } from '../../model/proxy/event-record.ts';
 import { isTerminal, splitKey } from '../../model/pod/pod.ts';
@@ -26,17 +23,12 @@ import { FOLLOWED_KINDS, type FollowedKind, type FollowedName } from '../copies/
 import { Placements, type Placement } from './needs-by-target.ts';
 
 /** What the controller works with. */
-export interface FollowOptions {
-  readonly source: ClusterClient;
+export interface FollowOptions extends SourceControllerOptions {
   /** UID of the source's kube-system Namespace. */
   readonly sourceId: string;
-  /** Proxy pods of the source. */
-  readonly proxies: Informer<Pod, ProxyPod>;
-  readonly targets: TargetClusters;
   readonly rules: FollowRules;
   readonly podPlane: SourcePodPlane;
   readonly events: EventSink;
-  readonly logger: Logger;
 }
 
 /** Maximum number of pods that get an Event about one object; mostly they have the same owner. */

@@ -1,19 +1,14 @@
 // The scheduling loop: collects the state of a proxy pod and of the targets, calls the pure decision, and performs the
 // one step that it returns. Nothing is polled: proxies, chaperons, delegates, summaries and targets are watched, and
 // each change enqueues the pods that it concerns.
-import type { Logger } from 'pino';
-import type { Pod } from '../../api/objects/core.ts';
 import type { Plan } from '../../model/objects/plan.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { ignoreStale, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
-import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
 import type { EventSink } from '../../kubernetes/controller/event-recorder.ts';
 import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
-import type { Informer } from '../../kubernetes/watch/informer.ts';
 import { EventThrottle } from '../../kubernetes/controller/event-throttle.ts';
-import { unbound } from '../../targets/proxy-pods.ts';
-import type { TargetClusters } from '../../targets/target-clusters.ts';
+import { unbound, type SourceControllerOptions } from '../../targets/proxy-pods.ts';
 import {
   countElectedPods, observeDecision, observeRejection, type ElectedPod,
 } from '../../process/placement-metrics.ts';
@@ -37,18 +32,13 @@ import type { RejectedTarget } from '../decision/schedule-pod.ts';
 import { TargetChooser } from './choose-target.ts';
 
 /** Dependencies of the scheduler. */
-export interface SchedulingOptions {
-  readonly source: ClusterClient;
+export interface SchedulingOptions extends SourceControllerOptions {
   /** UID of the source's kube-system Namespace. */
   readonly sourceId: string;
-  /** Proxy pods of the source. */
-  readonly proxies: Informer<Pod, ProxyPod>;
-  readonly targets: TargetClusters;
   /** Virtual nodes and policies. The caller runs them after this has started, and may share them. */
   readonly inputs: PlacementInputs;
   /** Sink of Events about pods. */
   readonly events: EventSink;
-  readonly logger: Logger;
   /** Score weights and location of the source from the installation's settings. */
   readonly placement?: SchedulerSettings | undefined;
   /** Log of decisions with their inputs. */

@@ -1,24 +1,14 @@
 // Controller of failback: tracks since when targets are ready, and evicts the pods that should return to them.
-import type { Logger } from 'pino';
-import type { Pod } from '../../api/objects/core.ts';
-import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { ignoreStale } from '../../kubernetes/flow/api-error.ts';
-import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
-import type { Informer } from '../../kubernetes/watch/informer.ts';
-import { evictPod, remotelyPlaced } from '../../targets/proxy-pods.ts';
-import type { TargetClusters } from '../../targets/target-clusters.ts';
+import { evictPod, remotelyPlaced, type SourceControllerOptions } from '../../targets/proxy-pods.ts';
 import { mayFailBack, PAUSE_MS, planFailback } from './failback.ts';
 import { rulesFor, type PolicyBook } from '../snapshot/placement-rules.ts';
 
 /** What the controller works with. */
-export interface FailbackOptions {
-  readonly source: ClusterClient;
-  readonly proxies: Informer<Pod, ProxyPod>;
-  readonly targets: TargetClusters;
+export interface FailbackOptions extends SourceControllerOptions {
   /** The current policies. */
   readonly policies: () => PolicyBook;
-  readonly logger: Logger;
   /** Reconciling starts when this resolves. */
   readonly ready: Promise<unknown>;
 }

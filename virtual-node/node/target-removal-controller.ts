@@ -1,33 +1,18 @@
 // Controller of target removal: evicts the pods of a draining target as `kubectl drain` would, and removes its
 // finalizer when none is left. Evictions honour PodDisruptionBudgets; the proxies' own finalizers keep them until their
 // delegates are gone.
-import type { Logger } from 'pino';
-import type { Pod } from '../../api/objects/core.ts';
-import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { ignoreStale } from '../../kubernetes/flow/api-error.ts';
-import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
 import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
-import type { Informer } from '../../kubernetes/watch/informer.ts';
-import { boundTo, evictPod } from '../../targets/proxy-pods.ts';
+import { boundTo, evictPod, type SourceControllerOptions } from '../../targets/proxy-pods.ts';
 import type { TargetCluster } from '../../targets/target-cluster.ts';
-import type { TargetClusters } from '../../targets/target-clusters.ts';
 import { planRemoval } from './target-removal.ts';
-
-/** What the controller works with. */
-export interface RemovalOptions {
-  readonly source: ClusterClient;
-  /** Proxy pods of the source. */
-  readonly proxies: Informer<Pod, ProxyPod>;
-  readonly targets: TargetClusters;
-  readonly logger: Logger;
-}
 
 /** Retry interval after a PodDisruptionBudget refused an eviction, in ms (as kubectl drain). */
 const RETRY_MS = 5_000;
 
 /** Starts the controller. */
-export function startTargetRemoval(options: RemovalOptions, signal: AbortSignal): void {
+export function startTargetRemoval(options: SourceControllerOptions, signal: AbortSignal): void {
   const { proxies, targets, logger } = options;
   const ready = Promise.all([proxies.synced, targets.untilSynced()]);
   const retries: Retries = new Map();
@@ -52,7 +37,7 @@ export function startTargetRemoval(options: RemovalOptions, signal: AbortSignal)
 type Retries = Map<string, number>;
 
 async function reconcileRemoval(
-  key: string, options: RemovalOptions, retries: Retries, signal: AbortSignal,
+  key: string, options: SourceControllerOptions, retries: Retries, signal: AbortSignal,
 ): Promise<ReconcileResult> {
   const { source, proxies, targets } = options;
   const target = targets.get(key);
@@ -80,7 +65,7 @@ async function reconcileRemoval(
 }
 
 /** Number of candidates in the target; undefined until it was observed. */
-function countCandidates({ session }: TargetCluster, proxies: RemovalOptions['proxies']): number | undefined {
+function countCandidates({ session }: TargetCluster, proxies: SourceControllerOptions['proxies']): number | undefined {
   if (session?.hasSynced !== true) return undefined;
   const there = [...session.chaperons.records(), ...session.delegates.records()].filter(({ parentKey, parentUid }) => {
     const proxy = proxies.get(parentKey);
@@ -90,7 +75,7 @@ function countCandidates({ session }: TargetCluster, proxies: RemovalOptions['pr
 }
 
 async function evictAll(
-  keys: readonly string[], { source, proxies }: RemovalOptions, signal: AbortSignal,
+  keys: readonly string[], { source, proxies }: SourceControllerOptions, signal: AbortSignal,
 ): Promise<ReconcileResult> {
   const answers = await Promise.all(keys.map(async (key) => {
     const proxy = proxies.get(key);

@@ -1,7 +1,7 @@
 // Garbage collection in targets: what belongs to a pod that exists is never deleted, whatever the caches say.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { OrphanCollector, type OrphanOptions } from '../../../../delegate-controller/feedback/orphan-controller.ts';
+import { OrphanCollector } from '../../../../delegate-controller/feedback/orphan-controller.ts';
 import type { Pod } from '../../../../api/objects/core.ts';
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
 import type { ProxyPod } from '../../../../model/proxy/proxy-pod.ts';
@@ -10,6 +10,7 @@ import {
   aChaperonRecord, aProxy, aProxyRecord, CHAPERON_UID, onNode, PROXY_UID, terminating, withUid,
 } from '../../../support/builders.ts';
 import { SILENT } from '../../../support/scripted-api-server.ts';
+import type { SourceControllerOptions } from '../../../../targets/proxy-pods.ts';
 
 const KEY = 'team-a/web';
 const TARGET = 'ClusterTarget/c';
@@ -48,7 +49,7 @@ function aCollector({ cached, stored, chaperons = [aChaperonRecord()], owns = tr
   };
   const orphans = new OrphanCollector({
     source, logger: SILENT, proxies: { get: () => cached }, targets: { get: () => (isTarget ? target : undefined) },
-  } as unknown as OrphanOptions);
+  } as unknown as SourceControllerOptions);
   orphans.noteSeen(KEY, TARGET);
   return { orphans, deleted, reads: () => reads };
 }

@@ -5,10 +5,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DRAIN_FINALIZER } from '../../../../api/objects/keys.ts';
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
 import type { ProxyPod } from '../../../../model/proxy/proxy-pod.ts';
-import { startTargetRemoval, type RemovalOptions } from '../../../../virtual-node/node/target-removal-controller.ts';
+import { startTargetRemoval } from '../../../../virtual-node/node/target-removal-controller.ts';
 import { aProxyRecord, named, onNode, withUid } from '../../../support/builders.ts';
 import { ToldInformer } from '../../../support/scheduling-world.ts';
 import { SILENT } from '../../../support/scripted-api-server.ts';
+import type { SourceControllerOptions } from '../../../../targets/proxy-pods.ts';
 
 const RETRY_MS = 5_000;
 
@@ -38,7 +39,7 @@ it('evictions that a budget refuses are retried after a pause, however many pods
       untilSynced: async () => undefined, get: () => target, byNode: () => target, object: () => object,
       listen: () => undefined,
     },
-  } as unknown as RemovalOptions, stop.signal);
+  } as unknown as SourceControllerOptions, stop.signal);
   await settled();
   const tell = (name: string): void =>
     proxies.tell(`team-a/${name}`, aProxyRecord(named(name), withUid(name), onNode('admiralty-c')));
