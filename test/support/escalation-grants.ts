@@ -266,7 +266,7 @@ const togetherIn = (where: string): GrantedIdentity => ({
 export const GRANTS: readonly GrantedIdentity[] = [
   ...SOURCES,
   {
-    identity: 'whoever has an invitation',
+    identity: 'anyone who has an invitation',
     worstCase:
       'Requests to join, at most ten times within 25 minutes; is admitted once, unless `--approval` was set.',
     grants: [[INSTALL, 'write', `${I}/joinrequests`]],

@@ -164,7 +164,7 @@ export class EscalationWorld {
         'a ClusterSource written for Admiralty', target, { account: declared, clusterId: 'some-cluster' },
       ),
       {
-        who: 'whoever has an invitation', cluster: target, token: String(unverifiedData(unused)?.['bearer']),
+        who: 'anyone who has an invitation', cluster: target, token: String(unverifiedData(unused)?.['bearer']),
         account: { namespace: installNamespace, name: 'bearer' },
       },
     ];

@@ -28,7 +28,7 @@ const SHOWN: Readonly<Record<string, string>> = {
   'the ClusterSource or Source is deleted in the target': 'dies with its source',
   'the API server is down': '2: a target that is down keeps its proxies as they were, which say so',
   'the delegate controller is down': '51: a target whose summary is stale takes no more than it had',
-  'somebody deletes the delegate, drains its node, or a pod of higher priority preempts it':
+  'a user deletes the delegate, drains its node, or a pod of higher priority preempts it':
     'deletes the proxy when the delegate is deleted in the target',
   'the same, while the source is down': 'marks when the delegate was found gone, on this very chaperon',
   'its PodChaperon is deleted': 'deletes the proxy when the chaperon is deleted in the target',
