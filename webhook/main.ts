@@ -129,7 +129,7 @@ class ServedCertificate {
       this.#arrived = resolve;
       onAbort(signal, () => reject(signal.reason as Error)); // perhaps it is stopped already
     });
-    first.catch(() => undefined); // reported to whoever awaits it
+    first.catch(() => undefined); // reported to the caller that awaits it
     return first;
   }
 

@@ -48,7 +48,7 @@ export async function openStream(
       : await openPlain(access.watches, request, opening.signal, timings);
     // From here on the same signals end the body, until it ends by itself.
     opened.body.once('close', forget);
-    opened.body.on('error', () => undefined); // whoever reads it hears of it; it may break before, or never be read
+    opened.body.on('error', () => undefined); // its reader gets the error; it may break before, or never be read
     return opened;
   } catch (error) {
     forget();

@@ -225,7 +225,7 @@ async function listPages<T extends KubernetesObject>(
     const early = continueTokenOf(answer);
     if (early !== undefined) {
       asked = ask(early);
-      asked.catch(() => undefined); // reported to whoever awaits it
+      asked.catch(() => undefined); // reported to the caller that awaits it
       await nextTurn(); // start the request now
     }
     const page = source.read.page(answer) as ListPage<T>;
