@@ -21,6 +21,8 @@ export interface GatewayObjectOptions {
 const FIELD_MANAGER = 'isthmus-gateway';
 /** Interval at which changes are checked, in ms. */
 const INTERVAL_MS = 1_000;
+/** What a merge patch keeps of an earlier process unless it is told to remove it. */
+const NOTHING_OF_BEFORE = { statusFailure: null, certificateExpires: null, importAddress: null };
 
 /** Updates the object until `signal` is aborted, then deletes it. Never throws. */
 export async function keepGatewayObject(options: GatewayObjectOptions, signal: AbortSignal): Promise<void> {
@@ -49,7 +51,7 @@ async function write(
   { client, namespace, name }: GatewayObjectOptions, status: GatewayStatus, signal: AbortSignal,
 ): Promise<GatewayStatus> {
   const at = { namespace, name, subresource: 'status' } as const;
-  const patch = { patchType: 'merge', patch: { status: { statusFailure: null, ...status } } } as const;
+  const patch = { patchType: 'merge', patch: { status: { ...NOTHING_OF_BEFORE, ...status } } } as const;
   await client.patch(CLUSTERSET_GATEWAYS, at, patch, signal).catch(async (error: unknown) => {
     if (!isNotFound(error)) throw error;
     const made: ClustersetGateway = {

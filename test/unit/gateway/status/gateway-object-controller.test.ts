@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { ClustersetGateway, GatewayStatus } from '../../../../api/kinds/gateway.ts';
+import { CLUSTERSET_GATEWAYS } from '../../../../api/resource-types.ts';
+import { keepGatewayObject } from '../../../../gateway/status/gateway-object-controller.ts';
+import { MemoryCluster, type Stored } from '../../../support/memory-cluster.ts';
+import { SILENT } from '../../../support/scripted-api-server.ts';
+
+const namespace = 'isthmus-system';
+const NOW = Date.parse('2026-01-01T00:00:00Z');
+const facts = { version: '1', clusterId: 'eu', backend: 'mtls', connections: [], nowMs: NOW };
+const gateway = (name: string, status: Partial<GatewayStatus>): Stored => [CLUSTERSET_GATEWAYS, {
+  metadata: { namespace, name },
+  status: {
+    haStatus: 'active', version: '1', clusterID: 'eu', backend: 'mtls', heartbeat: new Date(NOW).toISOString(),
+    connections: [], ...status,
+  },
+} as ClustersetGateway];
+
+/** What a gateway called `own` leaves behind when it has written once. */
+async function writtenOnce(cluster: MemoryCluster, isActive: boolean): Promise<MemoryCluster> {
+  const stopped = new AbortController();
+  const known = (): ReturnType<Parameters<typeof keepGatewayObject>[0]['facts']> => ({ ...facts, isActive });
+  cluster.before = ({ method }) => (stopped.signal.aborted && method === 'DELETE' ? new Error('stopped') : undefined);
+  const ended =
+    keepGatewayObject({ client: cluster.client, namespace, name: 'own', facts: known, logger: SILENT }, stopped.signal);
+  await new Promise((resolve) => setImmediate(resolve));
+  stopped.abort();
+  await ended;
+  return cluster;
+}
+
+describe('the ClustersetGateway object of a process', () => {
+  it('keeps nothing of a process before it that had more to say', async () => {
+    const before = { importAddress: '10.0.0.1', certificateExpires: '2026-01-02T00:00:00Z', statusFailure: 'no' };
+    const cluster = await writtenOnce(new MemoryCluster(gateway('own', before)), true);
+    assert.deepEqual(cluster.find(CLUSTERSET_GATEWAYS, 'own', namespace)?.['status'], {
+      haStatus: 'active', version: '1', clusterID: 'eu', backend: 'mtls', heartbeat: new Date(NOW).toISOString(),
+      connections: [],
+    });
+  });
+});
