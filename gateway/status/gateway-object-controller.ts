@@ -1,4 +1,4 @@
-// Maintains the ClustersetGateway object of this process and deletes those of dead processes.
+// Maintains the ClustersetGateway object of this process; the active one deletes those of dead processes.
 import type { Logger } from 'pino';
 import type { ClustersetGateway, GatewayStatus } from '../../api/kinds/gateway.ts';
 import { apiVersionOf, CLUSTERSET_GATEWAYS } from '../../api/resource-types.ts';
@@ -66,10 +66,14 @@ async function write(
 async function removeGone(
   { client, namespace, name, facts }: GatewayObjectOptions, signal: AbortSignal,
 ): Promise<void> {
-  const { nowMs } = facts();
-  for (const { metadata, status } of await client.list(CLUSTERSET_GATEWAYS, { namespace }, signal)) {
-    if (metadata.name !== undefined && metadata.name !== name && isGone(status, nowMs)) {
-      await client.delete(CLUSTERSET_GATEWAYS, { namespace, name: metadata.name }, {}, signal).catch(() => undefined);
+  const { nowMs, backend } = facts();
+  for (const { metadata: { name: other = name }, status } of await client.list(
+    CLUSTERSET_GATEWAYS, { namespace }, signal,
+  )) {
+    // only one is active: what was killed a moment ago, perhaps with a clock that is ahead, would outlive its successor
+    const isSucceeded = status?.haStatus === 'active' && status.backend === backend;
+    if (other !== name && (isSucceeded || isGone(status, nowMs))) {
+      await client.delete(CLUSTERSET_GATEWAYS, { namespace, name: other }, {}, signal).catch(() => undefined);
     }
   }
 }

@@ -39,4 +39,16 @@ describe('the ClustersetGateway object of a process', () => {
       connections: [],
     });
   });
+
+  it('of the active process ends the claims of others, whatever their clocks say', async () => {
+    const others = [
+      gateway('killed', { heartbeat: new Date(NOW + 300_000).toISOString() }),
+      gateway('standby', { haStatus: 'passive' }), gateway('pod-plane-node-1', { backend: 'wireguard' }),
+    ];
+    const leftOf = async (isActive: boolean) =>
+      (await writtenOnce(new MemoryCluster(...others), isActive)).names(CLUSTERSET_GATEWAYS);
+    const at = (names: readonly string[]) => names.map((name) => `${namespace}/${name}`);
+    assert.deepEqual(await leftOf(false), at(['killed', 'own', 'pod-plane-node-1', 'standby']));
+    assert.deepEqual(await leftOf(true), at(['own', 'pod-plane-node-1', 'standby']));
+  });
 });
