@@ -170,7 +170,17 @@ class BrokerHandlers {
     const clusterId = await this.#own(request);
     const parsed = parseEndpoint(request.body, clusterId);
     if (parsed.kind === 'invalid') throw new Refusal(400, parsed.message);
-    await this.#options.store.saveEndpoint(parsed.value);
+    const { store } = this.#options;
+    const { publicKeys = [] } = parsed.value.spec;
+    // WireGuard has one peer for a key: the other member would lose its ranges everywhere
+    const owner = store.members().endpoints.find(
+      ({ spec }) => spec.clusterID !== clusterId && spec.publicKeys?.some((key) => publicKeys.includes(key)) === true,
+    );
+    if (owner !== undefined) throw new Refusal(
+      403, `another member, "${owner.spec.clusterID}", has announced this key of a pod plane; revoke it, or rotate ` +
+        'the key',
+    );
+    await store.saveEndpoint(parsed.value);
     return {};
   }
 

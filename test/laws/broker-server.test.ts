@@ -313,6 +313,18 @@ describe('the broker', () => {
     );
   });
 
+  it('takes no key of a pod plane that another member has announced, and so would lose its traffic', async () => {
+    const [owner, thief] = [await join('owner'), await join('thief')];
+    const publicKeys = [Buffer.alloc(32, 2).toString('base64')];
+    const announce = (clusterId: string, member: TlsIdentity) => ask(
+      'PUT', `/v1/clusters/${clusterId}/endpoint`, { backend: 'wireguard', addresses: [], publicKeys }, member,
+    );
+    await announce('owner', owner);
+    await assert.rejects(announce('thief', thief), /\(403\).*another member/);
+    assert.equal(store.endpoints.has('thief-wireguard'), false);
+    await announce('owner', owner);
+  });
+
   it('refuses bodies beyond its bound', async () => assert.rejects(
     ask('POST', '/v1/join', { token: 'x'.repeat(100_000) }), /\(413\)/,
   ));
