@@ -3,6 +3,7 @@
 import type { ClustersetMember, ClustersetEndpoint } from '../../api/kinds/gateway.ts';
 import type { ExportedService } from '../../api/kinds/service-discovery.ts';
 import { endpointObjectName, isClusterId } from '../../model/network/gateway-names.ts';
+import { parseRange } from '../../model/network/ip-range.ts';
 import { allocateGlobalRanges } from '../../model/network/pod-addresses.ts';
 import { parseAddress } from '../protocol/allowed-services.ts';
 import { clusterObjectName } from './membership.ts';
@@ -74,9 +75,10 @@ export function parseJoin(body: unknown): Parsed<JoinRequest> {
   const addresses = parseAddresses(fields);
   if (addresses.kind === 'invalid') return addresses;
   const [clusterCIDR, serviceCIDR] = [parseTexts(fields['clusterCIDR']), parseTexts(fields['serviceCIDR'])];
-  if (clusterCIDR === undefined || serviceCIDR === undefined) {
-    return invalid('clusterCIDR and serviceCIDR must be lists of ranges');
-  }
+  const isRange = (text: string) => parseRange(text) !== undefined;
+  if (clusterCIDR?.every(isRange) !== true || serviceCIDR?.every(isRange) !== true) return invalid(
+    `clusterCIDR and serviceCIDR must be lists of at most ${MAX_ADDRESSES} ranges such as 10.244.0.0/16`,
+  );
   return {
     kind: 'value', value: { token, clusterId, signingRequest, addresses: addresses.value, clusterCIDR, serviceCIDR },
   };

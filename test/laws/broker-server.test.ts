@@ -120,6 +120,8 @@ describe('the broker', () => {
     'with too many addresses': { addresses: Array.from({ length: 17 }, () => 'a:1') },
     'with a signing request that is none': { signingRequest: 'nonsense' },
     'with a range that is no text': { clusterCIDR: [1] },
+    'with a pod range that is an address': { clusterCIDR: ['10.244.0.0'] },
+    'with a Service range that is a name': { serviceCIDR: ['services'] },
   };
   for (const [what, part] of Object.entries(badBodies)) {
     it(`refuses a request ${what}`, async () => {
