@@ -232,6 +232,8 @@ class BrokerHandlers {
   async #identify({ raw }: FastifyRequest): Promise<{ readonly peer: KnownPeer; readonly member: ClustersetMember }> {
     const peer = readPeer(raw.socket as TLSSocket);
     if ('cause' in peer) throw new Refusal(401, peer.message);
+    // a member that is told of a part of the members and exports forgets the others
+    if (!this.#options.store.hasSynced) throw new Refusal(503, 'the broker is starting');
     if (peer.notAfterMs <= this.#options.now().getTime()) {
       throw new Refusal(401, 'the certificate has expired; join again');
     }

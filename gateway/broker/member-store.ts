@@ -13,6 +13,8 @@ import { clusterObjectName } from './membership.ts';
 
 /** Storage operations. Reads for decisions are uncached. */
 export interface MemberStore {
+  /** Whether {@link members} and {@link exports} are complete. */
+  readonly hasSynced: boolean;
   /** Members for the stream; possibly slightly stale. */
   members(): Members;
   /** Calls back when {@link members} changes. */
@@ -64,7 +66,6 @@ export class KubernetesMemberStore implements MemberStore {
     await Promise.all([this.#clusters.run(signal), this.#endpoints.run(signal), this.#exports.run(signal)]);
   }
 
-  /** Whether all members have synced. */
   get hasSynced(): boolean {
     return [this.#clusters, this.#endpoints, this.#exports].every(({ hasSynced }) => hasSynced);
   }

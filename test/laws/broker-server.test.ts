@@ -327,6 +327,16 @@ describe('the broker', () => {
     await announce('owner', owner);
   });
 
+  it('tells nobody who the members are before it knows them: its members would forget one another', async () => {
+    const member = await join('early');
+    store.hasSynced = false;
+    for (const path of ['/v1/members', '/v1/members/stream']) {
+      await assert.rejects(ask('GET', path, undefined, member), /\(503\)/);
+    }
+    store.hasSynced = true;
+    await ask('GET', '/v1/members', undefined, member);
+  });
+
   it('refuses bodies beyond its bound', async () => assert.rejects(
     ask('POST', '/v1/join', { token: 'x'.repeat(100_000) }), /\(413\)/,
   ));

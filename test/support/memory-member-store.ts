@@ -6,6 +6,7 @@ import type { MemberStore } from '../../gateway/broker/member-store.ts';
 
 /** A store whose objects a test may look at and change. */
 export class MemoryMemberStore implements MemberStore {
+  hasSynced = true;
   readonly clusters = new Map<string, ClustersetMember>();
   readonly endpoints = new Map<string, ClustersetEndpoint>();
   readonly exported = new Map<string, ExportedService>();
