@@ -28,7 +28,7 @@ export interface ListenerPlan {
   readonly numbers: AssignedListeners;
   /** Those not yet recorded in their objects. */
   readonly changed: AssignedListeners;
-  /** Names of ExportedServices for which no port was free. */
+  /** Names of ExportedServices of which some port has no listener, because there are not enough. */
   readonly without: readonly string[];
 }
 
@@ -54,56 +54,82 @@ export function parsePortRange(text: string): PortRange | undefined {
   return first >= 1_024 && first <= last && last <= 65_535 ? { first, last } : undefined;
 }
 
-/** Plans all listeners. Imports without a free port get none. */
+/**
+ * Plans all listeners. When the range does not suffice, it is shared among clusters, and what a cluster gets among its
+ * Services: a member decides how many ports it exports, and must not take those of others.
+ */
 export function planListeners({ clusterId, exports, range, given: before, taken }: ListenerFacts): ListenerPlan {
-  const imports = exports.filter(({ spec }) => spec.clusterID !== clusterId && spec.type === 'ClusterSetIP')
-    .toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1));
   const isUsable = (port: number) => port >= range.first && port <= range.last && !taken.has(port);
   const usable = range.last - range.first + 1 - [...taken].filter((port) => port >= range.first && port <= range.last)
     .length;
+  const imports = exports.filter(({ spec }) => spec.clusterID !== clusterId && spec.type === 'ClusterSetIP')
+    .toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1))
+    .map((exported): Import => ({ exported, ports: portsOf(exported) }));
+  const shares = sharesOf(imports, usable);
   const targets = new Map<number, ListenerTarget>();
-  const given = imports.map(
-    (one) => [one, keptNumbers(
-      one, before.get(nameOf(one)) ?? one.status?.listeners ?? [], (port) => isUsable(port) && !targets.has(port),
-      targets,
-    )] as const,
-  );
-  const without = new Set<string>();
+  const given = imports.map((one) => {
+    const name = nameOf(one.exported);
+    const had = (before.get(name) ?? one.exported.status?.listeners ?? [])
+      .filter(({ port, listenerPort }) => one.ports.has(port) && isUsable(listenerPort));
+    return [one, keptNumbers(one.exported, had.slice(0, shares.get(one)), targets)] as const;
+  });
   for (const [one, numbers] of given) {
-    for (const port of portsOf(one)) {
-      if (numbers.has(port)) continue;
-      // a member decides how many ports it exports: a full range is not searched for each of them
-      const free = targets.size >= usable
-        ? undefined
-        : firstFree(`${nameOf(one)} ${port}`, range, (number) => !isUsable(number) || targets.has(number));
-      if (free === undefined) {
-        without.add(nameOf(one));
-        continue;
-      }
+    for (const port of [...one.ports].filter((number) => !numbers.has(number))) {
+      if (numbers.size >= (shares.get(one) ?? 0)) break;
+      const free = firstFree(
+        `${nameOf(one.exported)} ${port}`, range, (number) => !isUsable(number) || targets.has(number),
+      );
+      if (free === undefined) break;
       numbers.set(port, free);
-      targets.set(free, targetOf(one, port));
+      targets.set(free, targetOf(one.exported, port));
     }
   }
-  const all =
-    given.map(([one, numbers]) => [one, portsOf(one).flatMap((port) => toListener(port, numbers.get(port)))] as const);
+  const all = given.map(([{ exported, ports }, numbers]) => (
+    [exported, [...ports].flatMap((port) => toListener(port, numbers.get(port)))] as const
+  ));
   const byName = (list: typeof all) => new Map(list.map(([one, listeners]) => [nameOf(one), listeners]));
   return {
     targets, numbers: byName(all), changed: byName(all.filter(([one, listeners]) => !isPublished(one, listeners))),
-    without: [...without],
+    without: given.flatMap(([{ exported, ports }, { size }]) => (size < ports.size ? [nameOf(exported)] : [])),
   };
+}
+
+/** An import with its TCP ports. */
+interface Import {
+  readonly exported: ExportedService;
+  readonly ports: ReadonlySet<number>;
+}
+
+/** How many listeners each import may have. */
+function sharesOf(imports: readonly Import[], usable: number): ReadonlyMap<Import, number> {
+  const ids = new Set(imports.map(({ exported }) => exported.spec.clusterID));
+  const clusters = [...ids].map((id) => imports.filter(({ exported }) => exported.spec.clusterID === id));
+  const sizeOf = ({ ports }: Import) => ports.size;
+  const ofClusters = fairShares(clusters, (of) => of.reduce((sum, one) => sum + sizeOf(one), 0), usable);
+  return new Map([...ofClusters].flatMap(([of, share]) => [...fairShares(of, sizeOf, share)]));
+}
+
+/** Shares of a total: nobody gets less because another wants more (max-min fairness). */
+function fairShares<T>(all: readonly T[], wantedBy: (one: T) => number, total: number): ReadonlyMap<T, number> {
+  let left = total;
+  return new Map(
+    all.toSorted((one, other) => wantedBy(one) - wantedBy(other)).map((one, index) => {
+      const share = Math.min(wantedBy(one), Math.floor(left / (all.length - index)));
+      left -= share;
+      return [one, share];
+    }),
+  );
 }
 
 /** Ports that an import already has and may keep; recorded in `targets`, so that on a conflict the first keeps it. */
 function keptNumbers(
-  one: ExportedService, before: readonly ImportListener[], isFree: (port: number) => boolean,
-  targets: Map<number, ListenerTarget>,
+  exported: ExportedService, before: readonly ImportListener[], targets: Map<number, ListenerTarget>,
 ): Map<number, number> {
-  const ports = portsOf(one);
   const kept = new Map<number, number>();
   for (const { port, listenerPort } of before) {
-    if (!ports.includes(port) || kept.has(port) || !isFree(listenerPort)) continue;
+    if (kept.has(port) || targets.has(listenerPort)) continue;
     kept.set(port, listenerPort);
-    targets.set(listenerPort, targetOf(one, port));
+    targets.set(listenerPort, targetOf(exported, port));
   }
   return kept;
 }
@@ -119,8 +145,8 @@ function firstFree(key: string, { first, last }: PortRange, isTaken: (port: numb
   return undefined;
 }
 
-function portsOf({ spec }: ExportedService): readonly number[] {
-  return [...new Set(spec.ports.filter(({ protocol = 'TCP' }) => protocol === 'TCP').map(({ port }) => port))];
+function portsOf({ spec }: ExportedService): ReadonlySet<number> {
+  return new Set(spec.ports.filter(({ protocol = 'TCP' }) => protocol === 'TCP').map(({ port }) => port));
 }
 
 function targetOf({ spec: { clusterID: clusterId, namespace, name } }: ExportedService, port: number): ListenerTarget {

@@ -74,6 +74,23 @@ describe('the listeners of a gateway', () => {
     assert.deepEqual(plan([exportOf('us')]).without, []);
   });
 
+  it('are shared fairly when they do not suffice: among clusters, and among the Services of each', () => {
+    const many = tcp(...Array.from({ length: 13_000 }, (_, index) => index + 1));
+    const first = plan([exportOf('aa', { name: 'big', ports: many }), exportOf('aa', { ports: tcp(80, 81) })]);
+    const countOf = ({ numbers }: ListenerPlan) => [...numbers].map(([name, { length }]) => `${name} ${length}`);
+    assert.deepEqual([countOf(first), first.without], [['aa.shop.big 8', 'aa.shop.web 2'], ['aa.shop.big']]);
+    const others = ['us', 'za'].map((cluster) => exportOf(cluster, { ports: tcp(1, 2, 3, 4) }));
+    const big = exportOf('aa', { name: 'big', ports: many });
+    const later = plan([big, exportOf('aa', { ports: tcp(80, 81) }), ...others], { given: first.numbers });
+    assert.deepEqual(countOf(later), ['aa.shop.big 2', 'aa.shop.web 2', 'us.shop.web 3', 'za.shop.web 3']);
+    assert.deepEqual(later.numbers.get('aa.shop.big'), first.numbers.get('aa.shop.big')?.slice(0, 2));
+  });
+
+  it('are as many as there are, also where there are more Services than ports', () => {
+    const exports = Array.from({ length: 12 }, (_, index) => exportOf('us', { name: `s${index}` }));
+    assert.equal(plan(exports).targets.size, 10);
+  });
+
   const someExports = fc.uniqueArray(
     fc.record({
       cluster: fc.constantFrom('us', 'asia', 'eu'), name: fc.constantFrom('a', 'b', 'c'),
@@ -97,15 +114,16 @@ describe('the listeners of a gateway', () => {
 
   it('once recorded stay as they are, whatever comes and goes', () => {
     fc.assert(fc.property(someExports, someExports, (first, second) => {
-      const settled = withPlan(toExports(first), plan(toExports(first)));
+      const room = { range: { first: 20_000, last: 20_017 } };
+      const settled = withPlan(toExports(first), plan(toExports(first), room));
       const known = new Map(settled.map((one) => [one.metadata.name, one]));
       const afterwards = toExports(second).map((one) => known.get(one.metadata.name) ?? { ...one, status: {} });
-      const before = plan(settled).targets;
-      const now = plan(afterwards).targets;
+      const before = plan(settled, room).targets;
+      const now = plan(afterwards, room).targets;
       for (const [port, target] of before) if (
         afterwards.some(({ spec }) => target.clusterId === spec.clusterID && target.service.includes(`.${spec.name}.`))
       ) assert.deepEqual(now.get(port), target);
-      assert.equal(plan(settled).changed.size, 0);
+      assert.equal(plan(settled, room).changed.size, 0);
     }), { numRuns: 200 });
   });
   it('never share a number, and say of each import what leads to it', () => {
