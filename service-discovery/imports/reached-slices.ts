@@ -43,10 +43,11 @@ function isIpv6Alone({ spec: { slices } }: ExportedService): boolean {
 function listenerSlices({ spec, status }: ExportedService, address: string, isReached: boolean): readonly (
   ExportedSlice & { readonly key: string }
 )[] {
+  const numbers = new Map(status?.listeners?.map(({ port, listenerPort }) => [port, listenerPort]));
   const ports = spec.ports.flatMap(({ name, protocol = 'TCP', appProtocol, port }): readonly EndpointPort[] => {
-    const listener = status?.listeners?.find((one) => one.port === port);
-    return protocol !== 'TCP' || listener === undefined ? [] : [{
-      ...(name !== undefined && { name }), protocol, port: listener.listenerPort,
+    const number = numbers.get(port);
+    return protocol !== 'TCP' || number === undefined ? [] : [{
+      ...(name !== undefined && { name }), protocol, port: number,
       ...(appProtocol !== undefined && { appProtocol }),
     }];
   });

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { answerQuestion, toDnsService } from '../../../service-discovery/dns/dns-answer.ts';
 import { toImportObjects, type ImportView } from '../../../service-discovery/imports/import-objects.ts';
+import { reachedSlices } from '../../../service-discovery/imports/reached-slices.ts';
 import { mergeExports } from '../../../service-discovery/imports/merge-exports.ts';
 import { exportOf } from '../../support/exported-services.ts';
 
@@ -55,4 +56,23 @@ for (const type of ['ClusterSetIP', 'Headless'] as const) describe(`many ports o
   }
   it('are told by no more records than clients look at', () => assert.equal(records(''), 256));
   it('are found', () => assert.equal(records('_port-7._tcp.'), type === 'Headless' ? 256 : 1));
+});
+
+it('many ports of a Service are each looked up once among the listeners of a gateway', () => {
+  let reads = 0;
+  const numbers = Array.from({ length: MANY }, (_, index) => index + 1);
+  const listeners = numbers.map((port) => ({
+    get port() {
+      reads += 1;
+      return port;
+    },
+    listenerPort: 20_000 + port,
+  }));
+  const { view } = counted('ClusterSetIP');
+  const ports = numbers.map((port) => ({ name: `port-${port}`, protocol: 'TCP', port }));
+  const slices = [{ addressType: 'IPv4', ports, endpoints: [{ address: '10.1.0.1', ready: true }] }] as const;
+  const exported = { ...exportOf('us', { ports, slices }), status: { listeners } };
+  const [slice] = reachedSlices(exported, { ...view, importAddress: '10.9.0.1' });
+  assert.deepEqual([slice?.ports.length, slice?.ports[6]?.port], [MANY, 20_007]);
+  assert(reads <= MANY * LOOKS, `${reads} reads of ${MANY} listeners`);
 });
