@@ -15,7 +15,7 @@ import {
   CERTIFICATE_DAYS, globalRangesFor, issuedSerials, isTaken, MAX_BODY_BYTES, MAX_CERTIFICATES, parseEndpoint, parseJoin,
   parseSigningRequest, speaksFor, toMemberObjects, withSerial, type Members,
 } from './broker-protocol.ts';
-import { MAX_EXPORT_BYTES, MAX_EXPORTS, parseExport } from './export-protocol.ts';
+import { exportsExcess, MAX_EXPORT_BYTES, parseExport } from './export-protocol.ts';
 import { clusterObjectName } from './membership.ts';
 import type { MemberStore } from './member-store.ts';
 import { MemberStreams, visibleToMembers } from './member-streams.ts';
@@ -191,9 +191,8 @@ class BrokerHandlers {
     if (parsed.kind === 'invalid') throw new Refusal(400, parsed.message);
     const others = store.exports()
       .filter(({ spec, metadata }) => spec.clusterID === clusterId && metadata.name !== parsed.value.metadata.name);
-    if (others.length >= MAX_EXPORTS) {
-      throw new Refusal(403, `"${clusterId}" has ${others.length} exports, the maximum for one member`);
-    }
+    const excess = exportsExcess(parsed.value, others);
+    if (excess !== undefined) throw new Refusal(403, excess);
     await store.saveExport(parsed.value).catch((error: unknown) => {
       throw isRejection(error) ? new Refusal(400, messageOf(error).slice(0, 500)) : error;
     });

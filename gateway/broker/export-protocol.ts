@@ -8,7 +8,30 @@ import { sameSpec, type BrokerUpdate, type Parsed } from './broker-protocol.ts';
 /** Largest body of one export, in bytes: {@link MAX_EXPORTED_ENDPOINTS} endpoints with host names. */
 export const MAX_EXPORT_BYTES = 400_000;
 /** Most exports of one member. */
-export const MAX_EXPORTS = 2_000;
+const MAX_EXPORTS = 2_000;
+/** Most that they may be together, in MiB of JSON: all members keep copies, and are told of all exports in one line. */
+const MAX_EXPORTS_MIB = 16;
+
+const sizes = new WeakMap<ExportedService, number>();
+
+/** In characters of JSON. */
+function sizeOf(exported: ExportedService): number {
+  const size = sizes.get(exported) ?? JSON.stringify(exported.spec).length;
+  sizes.set(exported, size);
+  return size;
+}
+
+/** Why a member may not have one more export beside its others; undefined when it may. */
+export function exportsExcess(exported: ExportedService, others: readonly ExportedService[]): string | undefined {
+  const { clusterID } = exported.spec;
+  if (others.length >= MAX_EXPORTS) {
+    return `"${clusterID}" has ${others.length} exports, the maximum for one member`;
+  }
+  const size = [exported, ...others].reduce((sum, one) => sum + sizeOf(one), 0);
+  return size > MAX_EXPORTS_MIB << 20
+    ? `the exports of "${clusterID}" would be larger than ${MAX_EXPORTS_MIB} MiB together, the maximum for one member`
+    : undefined;
+}
 
 /** Parses the body of a member's export under this name. The API server validates the types of its fields. */
 export function parseExport(

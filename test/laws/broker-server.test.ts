@@ -289,6 +289,20 @@ describe('the broker', () => {
       await ask('PUT', '/v1/clusters/exporter/exports/many/s7', { spec }, member); // one that is there may change
     });
 
+    it('are 16 MiB at most of one member: every other member keeps a copy of them', async () => {
+      const large = await join('large');
+      const spec = { ...exportOf('large').spec, labels: { a: 'x'.repeat(380_000) } };
+      for (let index = 0; index < 44; index += 1) {
+        const at = { namespace: 'many', name: `s${index}` };
+        store.exported.set(`large.many.s${index}`, exportOf('large', { ...spec, ...at }));
+      }
+      const put = (name: string, of: object) =>
+        ask('PUT', `/v1/clusters/large/exports/many/${name}`, { spec: of }, large);
+      await assert.rejects(put('new', spec), /\(403\).*16 MiB/);
+      await put('new', exportOf('large').spec);
+      await put('s7', spec);
+    });
+
     it('go with the member', async () => {
       await ask('DELETE', '/v1/clusters/exporter', undefined, member);
       assert.deepEqual([...store.exported.values()].filter((one) => one.spec.clusterID === 'exporter'), []);
