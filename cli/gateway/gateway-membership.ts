@@ -5,7 +5,7 @@ import { BROKER_COPY_LABEL, DEFAULT_INSTALL_NAMESPACE, OWN_ENDPOINT_LABEL } from
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { CLUSTERSET_MEMBERS, CLUSTERSET_ENDPOINTS, NAMESPACES, SECRETS } from '../../api/resource-types.ts';
 import { EXPORTED_SERVICES } from '../../api/kinds/service-discovery.ts';
-import { askBroker } from '../../gateway/broker/broker-request.ts';
+import { askBroker, type BrokerAccess } from '../../gateway/broker/broker-request.ts';
 import { GATEWAY_SECRET, readGatewaySecret, toGatewaySecret } from '../../gateway/broker/gateway-secret.ts';
 import { isForbidden, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
@@ -80,16 +80,20 @@ export async function join(
   const body = {
     token, clusterId, signingRequest: request, addresses: address, clusterCIDR: clusterCidr, serviceCIDR: serviceCidr,
   };
+  const { brokerUrl, authority } = claims;
+  const secretOf = (certificate: string) =>
+    toGatewaySecret(namespace, { clusterId, certificate, key, authority, brokerUrl, addresses: address });
   await requireNamespace(client, namespace, signal);
-  await requireGatewaySecretIsOurs(client, namespace, signal);
-  const answer = await askBroker<{ readonly certificate: string }>(
-    { brokerUrl: claims.brokerUrl, authority: claims.authority }, { method: 'POST', path: '/v1/join', body }, signal,
+  await requireWritableSecret(client, secretOf(''), signal);
+  const { certificate } = await askBroker<{ readonly certificate: string }>(
+    { brokerUrl, authority }, { method: 'POST', path: '/v1/join', body }, signal,
   );
-  const secret = toGatewaySecret(namespace, {
-    clusterId, certificate: answer.certificate, key, authority: claims.authority, brokerUrl: claims.brokerUrl,
-    addresses: address,
+  await client.apply(SECRETS, secretOf(certificate), 'isthmus-gateway-join', signal).catch(async (error: unknown) => {
+    // without its certificate nobody could free the ID but the broker's administrator; also when this is interrupted
+    const access = { brokerUrl, authority, identity: { certificate, key, authority } };
+    await sayGoodbye(access, clusterId, new AbortController().signal).catch(() => undefined);
+    throw error;
   });
-  await client.apply(SECRETS, secret, 'isthmus-gateway-join', signal);
   return `"${clusterId}" has joined. Run its gateway: isthmus gateway ` +
     `run${address.length === 0 ? ' --listen none' : ''}`;
 }
@@ -107,13 +111,14 @@ async function requireNamespace(client: ClusterClient, name: string, signal: Abo
   }
 }
 
-async function requireGatewaySecretIsOurs(
-  client: ClusterClient, namespace: string, signal: AbortSignal,
-): Promise<void> {
-  const found = await client.get(SECRETS, { namespace, name: GATEWAY_SECRET }, signal).catch(unless(isNotFound));
-  if (found !== undefined && !isMembership(found)) throw new AppError(
+/** The broker takes a token once: what would refuse the Secret is asked before. */
+async function requireWritableSecret(client: ClusterClient, secret: Secret, signal: AbortSignal): Promise<void> {
+  const { namespace, name = '' } = secret.metadata;
+  const found = await client.get(SECRETS, { namespace, name }, signal).catch(unless(isNotFound));
+  if (found === undefined) return void (await client.dryRunCreate(SECRETS, secret, signal));
+  if (!isMembership(found)) throw new AppError(
     'BadInput',
-    `Secret ${namespace}/${GATEWAY_SECRET} was not created by Isthmus: rename it, or join with another --namespace. ` +
+    `Secret ${namespace}/${name} was not created by Isthmus: rename it, or join with another --namespace. ` +
       'Nothing was changed.',
   );
 }
@@ -155,11 +160,10 @@ export async function leave(
   const parsed = readGatewaySecret(secret.data ?? {});
   if (parsed.kind === 'credentials' && parsed.credentials.brokerUrl !== undefined) {
     const { credentials } = parsed;
-    const left = askBroker(
-      { brokerUrl: parsed.credentials.brokerUrl, authority: credentials.authority, identity: credentials },
-      { method: 'DELETE', path: `/v1/clusters/${credentials.clusterId}` }, signal,
-    );
-    await left.catch((error: unknown) => {
+    const access = {
+      brokerUrl: parsed.credentials.brokerUrl, authority: credentials.authority, identity: credentials,
+    };
+    await sayGoodbye(access, credentials.clusterId, signal).catch((error: unknown) => {
       if (force === true) return;
       if (!(error instanceof AppError)) throw error;
       const remedy = 'Where the broker is gone, or has removed this cluster already, leave with --force.';
@@ -170,6 +174,10 @@ export async function leave(
   // last: while it is there, leaving can be begun again
   await removeOwn(client, { type: SECRETS, at: { namespace, name: GATEWAY_SECRET } }, isMembership, signal);
   return 'This cluster is no longer a member.';
+}
+
+async function sayGoodbye(access: BrokerAccess, clusterId: string, signal: AbortSignal): Promise<void> {
+  await askBroker(access, { method: 'DELETE', path: `/v1/clusters/${clusterId}` }, signal);
 }
 
 async function removeCopies(client: ClusterClient, namespace: string, signal: AbortSignal): Promise<void> {

@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { BROKER_COPY_LABEL, OWN_ENDPOINT_LABEL } from '../../../../api/objects/keys.ts';
 import { EXPORTED_SERVICES } from '../../../../api/kinds/service-discovery.ts';
 import { CLUSTERSET_ENDPOINTS, CLUSTERSET_MEMBERS, NAMESPACES, SECRETS } from '../../../../api/resource-types.ts';
 import { join, leave } from '../../../../cli/gateway/gateway-membership.ts';
 import { GATEWAY_SECRET, toGatewaySecret } from '../../../../gateway/broker/gateway-secret.ts';
+import { startBroker, type Broker } from '../../../../gateway/broker/broker-server.ts';
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
 import { createAuthority } from '../../../../process/crypto/certificate-authority.ts';
 import { createTokenKey, signBrokerToken } from '../../../../process/crypto/signed-token.ts';
 import { MemoryCluster } from '../../../support/memory-cluster.ts';
+import { MemoryMemberStore } from '../../../support/memory-member-store.ts';
+import { SILENT } from '../../../support/scripted-api-server.ts';
 
 const NAMESPACE = 'isthmus-system';
 const signal = new AbortController().signal;
@@ -132,5 +135,54 @@ describe('a cluster that joins a clusterset', () => {
     const { metadata, ...rest } = secret();
     const byHand = { ...rest, metadata: { ...metadata, labels: {} } };
     await assert.rejects(hello(new MemoryCluster(INSTALLED, [SECRETS, byHand])), { code: 'BrokerUnreachable' });
+  });
+});
+
+describe('a cluster that cannot store its membership', () => {
+  const INSTALLED = [NAMESPACES, { metadata: { name: NAMESPACE } }] as const;
+  const store = new MemoryMemberStore();
+  const tokenKey = createTokenKey();
+  const clusterId = 'berlin';
+  let broker: Broker | undefined;
+  let newToken = async () => '';
+  before(async () => {
+    const authority = await createAuthority('clusterset of a test', 1, new Date());
+    const serving = await authority.issue({ commonName: 'broker', ipAddresses: ['127.0.0.1'], days: 1 }, new Date());
+    const options = {
+      url: '', host: '127.0.0.1', port: 0, authority, serving, tokenKey, store, now: () => new Date(), logger: SILENT,
+    };
+    broker = await startBroker(options);
+    options.url = `https://127.0.0.1:${broker.port}`;
+    newToken = () => signBrokerToken(
+      tokenKey, { brokerUrl: options.url, authority: authority.keyPair.certificate }, { now: new Date() },
+    );
+  });
+  after(() => broker?.close());
+  const hello = (cluster: MemoryCluster, given: string) => join(
+    cluster.client, { namespace: NAMESPACE, clusterId, address: [], clusterCidr: [], serviceCidr: [], token: given },
+    signal,
+  );
+  const refusing = (method: string) => (call: { readonly method: string }) =>
+    (call.method === method ? new ApiError(403, 'Forbidden', 'exceeded quota') : undefined);
+
+  it('does not use up its token where its API server says so before', async () => {
+    const cluster = new MemoryCluster(INSTALLED);
+    const given = await newToken();
+    cluster.before = refusing('POST');
+    await assert.rejects(hello(cluster, given), /exceeded quota/);
+    assert.equal(store.clusters.has(clusterId), false);
+    cluster.before = () => undefined;
+    await hello(cluster, given);
+    await goodbye(cluster);
+  });
+
+  it('leaves again where that shows too late, so that its ID is free', async () => {
+    const cluster = new MemoryCluster(INSTALLED);
+    cluster.before = refusing('PATCH');
+    await assert.rejects(hello(cluster, await newToken()), /exceeded quota/);
+    assert.equal(store.clusters.has(clusterId), false);
+    cluster.before = () => undefined;
+    await hello(cluster, await newToken());
+    await hello(cluster, await newToken()).then(() => assert.fail('twice'), () => undefined);
   });
 });
