@@ -44,7 +44,7 @@ export type DnsRecord =
 
 /** An answer (RFC 1035, response codes). */
 export interface DnsAnswer {
-  readonly code: 'NOERROR' | 'NXDOMAIN' | 'REFUSED';
+  readonly code: 'NOERROR' | 'SERVFAIL' | 'NXDOMAIN' | 'REFUSED';
   readonly records: readonly DnsRecord[];
   /** Additional section: addresses of SRV targets. */
   readonly additional: readonly DnsRecord[];
@@ -59,6 +59,11 @@ const MAX_PORT = 65_535;
 const MAX_NAME = 253;
 
 const EMPTY: DnsAnswer = { code: 'NOERROR', records: [], additional: [] };
+
+/** The answer before everything was read. Resolvers ask another replica then; they remember what does not exist. */
+export function answerTooEarly({ name }: { readonly name: string }): DnsAnswer {
+  return { ...EMPTY, code: parseName(name).kind === 'outside' ? 'REFUSED' : 'SERVFAIL' };
+}
 
 /** Answers a question of any type; `find` looks up an import by namespace and name. */
 export function answerQuestion(

@@ -17,7 +17,7 @@ const HEADER_BYTES = 12;
 /** Largest message over TCP, in bytes. */
 export const MAX_MESSAGE_BYTES = 65_535;
 
-const CODES: Readonly<Record<DnsAnswer['code'] | 'FORMERR' | 'SERVFAIL' | 'NOTIMP', number>> =
+const CODES: Readonly<Record<DnsAnswer['code'] | 'FORMERR' | 'NOTIMP', number>> =
   { NOERROR: 0, FORMERR: 1, SERVFAIL: 2, NXDOMAIN: 3, NOTIMP: 4, REFUSED: 5 };
 const RESPONSE_BIT = 0x8000;
 const OPCODE_BITS = 0x7800;
