@@ -36,6 +36,8 @@ export interface KnownExport {
   readonly slices: readonly EndpointSlice[];
   /** As published to the other members. */
   readonly stored: ExportedService | undefined;
+  /** As published while this cluster had another ID. */
+  readonly former: readonly ExportedService[];
 }
 
 /** Caches keyed by the Service's `namespace/name`. */
@@ -165,12 +167,15 @@ export class ClustersetState {
   /** What is known of an export of this cluster. */
   exportOf(key: string): KnownExport {
     const { namespace, name } = splitKey(key);
-    const stored = this.#clusterId === undefined
-      ? undefined
-      : this.#exportedServices.get(`${this.installNamespace}/${exportedServiceName(this.#clusterId, namespace, name)}`);
+    const id = this.#clusterId;
+    const own = id === undefined
+      ? []
+      : this.#exportedServices.by('key', key).filter(({ metadata }) => metadata.labels?.[OWN_EXPORT_LABEL] === 'true');
+    const isCurrent = ({ metadata }: ExportedService) =>
+      metadata.name === exportedServiceName(id ?? '', namespace, name);
     return {
       serviceExport: this.#exports.get(key), service: this.#services.get(key), slices: this.#slices.by('service', key),
-      stored: stored?.metadata.labels?.[OWN_EXPORT_LABEL] === 'true' ? stored : undefined,
+      stored: own.find(isCurrent), former: own.filter((one) => !isCurrent(one)),
     };
   }
 

@@ -73,9 +73,11 @@ class Services {
   }
 
   async #publish(
-    key: string, { serviceExport, service, slices, stored }: KnownExport, signal: AbortSignal,
+    key: string, { serviceExport, service, slices, stored, former }: KnownExport, signal: AbortSignal,
   ): Promise<void> {
     const { clusterId, installNamespace } = this.#state;
+    const outdated = former.flatMap((one) => planExportedService(undefined, one));
+    await executePlan(this.#client, outdated, signal).catch(ignoreStale);
     if (serviceExport === undefined && stored === undefined) return;
     const exported: Export | undefined = serviceExport
       && toExport({ clusterId: clusterId ?? '', installNamespace, serviceExport, service, slices });

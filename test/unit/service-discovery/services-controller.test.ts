@@ -22,7 +22,7 @@ it('an export that is asked for no more ends also where it cannot be published',
     metadata: { ...AT, uid: 'e1', labels: { [MANAGED_BY_LABEL]: SERVICE_DISCOVERY_MANAGER } },
   };
   const known: KnownExport = {
-    serviceExport, slices: [], stored: undefined,
+    serviceExport, slices: [], stored: undefined, former: [],
     service: { metadata: { ...AT, uid: 's1' }, spec: { clusterIP: '10.0.0.1', ports: [{ port: 80 }] } },
   };
   const state = {
