@@ -50,7 +50,10 @@ export function readPeer(socket: TLSSocket): KnownPeer | Failure {
   if (!socket.authorized) {
     return toFailure({ code: String(socket.authorizationError), message: 'the certificate is not valid' }, where);
   }
+  const notAfterMs = Date.parse(certificate.valid_to);
+  // a TLS session that is resumed was verified when it began
+  if (Date.now() >= notAfterMs) return toFailure({ code: 'CERT_HAS_EXPIRED', message: 'expired' }, where);
   const clusterId = clusterIdOfCertificate(certificate.subjectaltname);
   if (clusterId === undefined) return { cause: 'identity', message: `${where}: its certificate names no cluster` };
-  return { clusterId, serial: certificate.serialNumber, notAfterMs: Date.parse(certificate.valid_to) };
+  return { clusterId, serial: certificate.serialNumber, notAfterMs };
 }

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import type { TLSSocket } from 'node:tls';
 import { describe, it } from 'node:test';
-import { readPeer } from '../../../../gateway/tunnel/tls-identity.ts';
+import type { Failure } from '../../../../gateway/protocol/failure-cause.ts';
+import { readPeer, type KnownPeer } from '../../../../gateway/tunnel/tls-identity.ts';
+import { gatewayName } from '../../../../model/network/gateway-names.ts';
 
 /** A socket after the handshake of a peer, with this certificate. */
 function socketOf(remoteAddress: string | undefined, certificate: object, error?: string): TLSSocket {
@@ -26,4 +28,12 @@ describe('a peer that is rejected', () => {
       }
     });
   }
+
+  it('resumes a TLS session that was verified while its certificate was valid', () => {
+    const subjectaltname = `DNS:${gatewayName('eu')}`;
+    const ended = { valid_to: 'Jan  1 10:00:00 2020 GMT', subjectaltname, serialNumber: 'AA' };
+    assert.equal((readPeer(socketOf('10.0.0.1', ended)) as Failure).cause, 'certificate');
+    const { valid_to } = valid;
+    assert.equal((readPeer(socketOf('10.0.0.1', { ...ended, valid_to })) as KnownPeer).clusterId, 'eu');
+  });
 });
