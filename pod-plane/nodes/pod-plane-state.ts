@@ -102,7 +102,8 @@ export class PodPlaneState {
 
   /** The pod plane as a member sees it; undefined while its ClustersetMember object does not exist. */
   members(clusterId: string): PlaneMembers | undefined {
-    return planPlaneMembers(clusterId, [...this.#clusters.records()], [...this.#endpoints.records()]);
+    const nodes = this.nodes().map(({ address }) => address);
+    return planPlaneMembers(clusterId, [...this.#clusters.records()], [...this.#endpoints.records()], nodes);
   }
 
   endpoint(name: string): ClustersetEndpoint | undefined {

@@ -93,7 +93,8 @@ function refusal({ prefixes }: PodPlaneSelf, peer: PodPeer, before: readonly Pod
     return 'it has announced no key; is its pod plane running?';
   }
   if (peer.ranges.length === 0) {
-    return 'it has announced no pod range of its own; let it join again with --cluster-cidr';
+    return 'it has announced no pod range of its own, or only ranges with addresses of our nodes; let it join again ' +
+      'with another --cluster-cidr';
   }
   const own = prefixes.flatMap((prefix) => [prefix.own, prefix.seen]);
   const overlap = peer.ranges.find((range) => own.some((one) => overlaps(one, range)));

@@ -25,6 +25,11 @@ describe('the pod plane as one member sees it', () => {
       [found?.prefixes, found?.remoteRanges], [[{ own: '10.1.0.0/16', seen: '242.0.0.0/16' }], ['242.1.0.0/16']],
     );
   });
+  it('routes no range of a member to it in which a node of this cluster has its address', () => {
+    const lan = { ...US, spec: { ...US.spec, clusterCIDR: ['192.168.1.0/24', '10.2.0.0/16'] } };
+    const found = planPlaneMembers('eu', [EU, lan], [endpoint('us')], ['192.168.2.7', '192.168.1.7']);
+    assert.deepEqual([found?.remoteRanges, found?.peers[0]?.ranges], [['10.2.0.0/16'], ['10.2.0.0/16']]);
+  });
   it('has no peer that runs no pod plane, though its gateway carries calls', () => {
     assert.deepEqual(
       planPlaneMembers(
