@@ -27,6 +27,7 @@ export class PeerCable {
   readonly #environment: CableEnvironment;
   readonly #sessions = new Set<TunnelSession>();
   readonly #waiters = new Set<() => void>();
+  readonly #unsent = { bytes: 0 };
   readonly #links: PeerLinks;
   #peer: Peer;
   #roundTrips: RoundTrips = NO_ROUND_TRIPS;
@@ -42,6 +43,7 @@ export class PeerCable {
     this.#peer = peer;
     this.#environment = environment;
     this.#links = new PeerLinks(peer, environment, {
+      unsent: this.#unsent,
       adopt: (session) => this.#adopt(session),
       isCovered: (purpose) => this.#isCovered(purpose),
       failed: (failure) => {
@@ -62,16 +64,16 @@ export class PeerCable {
   }
 
   /** Accepts a session that the peer dialled. */
-  accept(parts: Omit<SessionParts, 'limits' | 'serve' | 'isDialer'>): Failure | undefined {
-    const { sessionsPerPeer, brokenPerMinute } = this.#environment.limits;
-    if (this.#sessions.size >= sessionsPerPeer) return { cause: 'limit', message: 'too many sessions of this cluster' };
+  accept(parts: Omit<SessionParts, 'limits' | 'serve' | 'isDialer' | 'unsent'>): Failure | undefined {
+    const { limits, serve } = this.#environment;
+    if (this.#sessions.size >= limits.sessionsPerPeer) {
+      return { cause: 'limit', message: 'too many sessions of this cluster' };
+    }
     this.#brokenAt = this.#brokenAt.filter((at) => performance.now() - at < MINUTE_MS);
-    if (this.#brokenAt.length >= brokenPerMinute) return {
+    if (this.#brokenAt.length >= limits.brokenPerMinute) return {
       cause: 'limit', message: 'too many sessions of this cluster broke before they were open; wait a minute',
     };
-    const session = new TunnelSession(
-      { ...parts, isDialer: false, limits: this.#environment.limits, serve: this.#environment.serve },
-    );
+    const session = new TunnelSession({ ...parts, isDialer: false, limits, unsent: this.#unsent, serve });
     let wasOpen = false;
     session.listen({ opened: () => (wasOpen = true), ended: () => wasOpen || this.#noteBroken() });
     this.#adopt(session);

@@ -21,7 +21,7 @@ export interface LinkEnvironment {
 }
 
 /** The cable that the links belong to. */
-export interface LinkOwner {
+export interface LinkOwner extends Pick<SessionParts, 'unsent'> {
   /** A session was dialled. */
   adopt(session: TunnelSession): void;
   /** Whether the peer dialled a session for the same purpose. */
@@ -113,6 +113,7 @@ export class PeerLinks {
   async #dial(link: Link, address: string): Promise<void> {
     const { identity, limits, serve, admit } = this.#environment;
     const { clusterId } = this.#peer;
+    const { unsent } = this.#owner;
     try {
       const { socket, peer } = await dialPeer(
         { clusterId, address, purpose: link.purpose, identity: identity(), timeoutMs: limits.dialMs },
@@ -125,7 +126,8 @@ export class PeerLinks {
         throw new CableError(refusal);
       }
       this.#opened(
-        link, new TunnelSession({ socket, peer, purpose: link.purpose, isDialer: true, limits, serve }), address,
+        link, new TunnelSession({ socket, peer, purpose: link.purpose, isDialer: true, limits, unsent, serve }),
+        address,
       );
     } catch (error) {
       this.#failed(link, error instanceof CableError ? error.failure : { cause: 'closed', message: messageOf(error) });

@@ -5,6 +5,7 @@ import {
   connect, constants, performServerHandshake, type ClientHttp2Session, type ClientHttp2Stream, type IncomingHttpHeaders,
   type ServerHttp2Session, type ServerHttp2Stream,
 } from 'node:http2';
+import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { onAbort } from '../../kubernetes/flow/abort.ts';
 import type { TrafficClass } from '../protocol/cable-driver.ts';
@@ -14,7 +15,7 @@ import type { KnownPeer } from './tls-identity.ts';
 import {
   SESSION_MEMORY_MIB, SESSION_WINDOW, STREAM_WINDOW, type Purpose, type TunnelLimits,
 } from '../protocol/tunnel-protocol.ts';
-import { unblocked } from './unblocked-socket.ts';
+import { unblocked, type Unsent } from './unblocked-socket.ts';
 import { unmapped } from '../../model/network/socket-address.ts';
 
 /** What a session is made of. */
@@ -25,6 +26,8 @@ export interface SessionParts {
   /** Whether this end dialled. */
   readonly isDialer: boolean;
   readonly limits: TunnelLimits;
+  /** What all sessions of the peer hold unsent. */
+  readonly unsent: Unsent;
   /** Called for each stream that the peer opens. */
   readonly serve: (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, session: TunnelSession) => void;
 }
@@ -86,7 +89,7 @@ export class TunnelSession {
   #missedPings = 0;
   #pingIsOut = false;
 
-  constructor({ socket, peer, purpose, isDialer, limits, serve }: SessionParts) {
+  constructor({ socket, peer, purpose, isDialer, limits, unsent, serve }: SessionParts) {
     this.peer = peer;
     this.purpose = purpose;
     this.lane = purpose.lane;
@@ -97,7 +100,7 @@ export class TunnelSession {
     socket.setNoDelay(true);
     if (this.opensStreams) this.#session = this.#client = clientSession(socket);
     else {
-      const session = serverSession(socket, limits);
+      const session = serverSession(unblocked(socket, unsent), limits);
       session.on('stream', (stream, headers) => {
         stream.on('error', () => undefined); // its close is what counts
         this.#end.count(stream);
@@ -251,11 +254,11 @@ function clientSession(socket: TLSSocket): ClientHttp2Session {
 }
 
 /** Its writes never block, so that it always reads: one such end is enough to prevent a deadlock (ADR 0026). */
-function serverSession(socket: TLSSocket, limits: TunnelLimits): ServerHttp2Session {
+function serverSession(socket: Duplex, limits: TunnelLimits): ServerHttp2Session {
   const settings =
     { initialWindowSize: STREAM_WINDOW, maxConcurrentStreams: limits.streamsPerSession, maxHeaderListSize: 4_096 };
   const session = performServerHandshake(
-    unblocked(socket), { maxSessionMemory: SESSION_MEMORY_MIB, maxHeaderListPairs: 32, settings },
+    socket, { maxSessionMemory: SESSION_MEMORY_MIB, maxHeaderListPairs: 32, settings },
   );
   setImmediate(() => {
     if (!session.destroyed) session.setLocalWindowSize(SESSION_WINDOW);

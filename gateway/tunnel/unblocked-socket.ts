@@ -2,23 +2,27 @@
 // pending (`Http2Session::MaybeStopReading`), so two ends with much to send can deadlock. Here a write completes at
 // once, so that this end always reads and the other end's writes complete. What waits to be sent is bounded: by the
 // HTTP/2 windows where the peer keeps to them, and by the end of the connection where it does not read: answers to its
-// pings count for no window, and it may announce any.
+// pings count for no window, and it may announce any. All sessions of a peer count together.
 import { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { SESSION_MEMORY_MIB } from '../protocol/tunnel-protocol.ts';
 
-/** Most that a connection may hold unsent, in bytes, and what Node takes for each write besides. */
-const MOST_UNSENT_BYTES = SESSION_MEMORY_MIB << 20;
+/** What all connections of a peer hold unsent. */
+export interface Unsent {
+  bytes: number;
+}
+
+/** Most of it, for the two sessions in which the peer opens streams, and what Node takes for each write besides. */
+const MOST_UNSENT_BYTES = 2 * SESSION_MEMORY_MIB << 20;
 const BYTES_OF_WRITE = 512;
 
 /** A duplex whose writes never block its reads. Destroying either end destroys the other. */
-export function unblocked(socket: TLSSocket): Duplex {
-  let unsent = 0;
-  const sent = () => (unsent -= 1);
+export function unblocked(socket: TLSSocket, unsent: Unsent): Duplex {
   const send = (chunk: Buffer) => {
-    unsent += 1;
-    socket.write(chunk, sent);
-    if (socket.writableLength + unsent * BYTES_OF_WRITE <= MOST_UNSENT_BYTES) return;
+    const size = chunk.length + BYTES_OF_WRITE;
+    unsent.bytes += size;
+    socket.write(chunk, () => (unsent.bytes -= size)); // also when it fails
+    if (unsent.bytes <= MOST_UNSENT_BYTES) return;
     // once no frame is being read (see session-end.ts)
     setImmediate(() => socket.destroy(new Error('the peer does not read what it is sent')));
   };

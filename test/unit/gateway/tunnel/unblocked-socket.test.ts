@@ -33,9 +33,9 @@ class HeldSocket extends Duplex {
   }
 }
 
-const wrap = () => {
+const wrap = (unsent = { bytes: 0 }) => {
   const socket = new HeldSocket();
-  return { socket, duplex: unblocked(socket as unknown as TLSSocket) };
+  return { socket, unsent, duplex: unblocked(socket as unknown as TLSSocket, unsent) };
 };
 const written = (duplex: Duplex, text: string) => new Promise<void>((resolve) => duplex.write(text, () => resolve()));
 
@@ -68,7 +68,7 @@ describe('an unblocked socket', () => {
     for (let turn = 0; turn < 50 && bytes < 8 * piece.length; turn += 1) await nextTurn();
     assert.equal(bytes, 8 * piece.length);
   });
-  for (const [what, size, count] of [['much', 1 << 20, 65], ['many small writes', 17, 140_000]] as const) {
+  for (const [what, size, count] of [['much', 1 << 20, 129], ['many small writes', 17, 280_000]] as const) {
     it(`ends a connection whose peer leaves ${what} unread`, async () => {
       const { socket, duplex } = wrap();
       const failed = once(duplex, 'error') as Promise<[Error]>;
@@ -78,15 +78,29 @@ describe('an unblocked socket', () => {
       assert.equal(socket.destroyed, true);
     });
   }
+  it('counts all connections of a peer, and those no more that have ended', async () => {
+    const one = wrap();
+    const other = wrap(one.unsent);
+    const failed = once(other.duplex, 'error') as Promise<[Error]>;
+    const piece = Buffer.alloc(1 << 20);
+    for (let pieces = 0; pieces < 65; pieces += 1) for (const { duplex } of [one, other]) duplex.write(piece);
+    assert.match((await failed)[0].message, /does not read/);
+    assert.equal(one.socket.destroyed, false);
+    one.duplex.destroy();
+    await once(one.duplex, 'close');
+    for (const { socket } of [one, other]) for (const done of socket.held) done();
+    await nextTurn();
+    assert.equal(one.unsent.bytes, 0);
+  });
   it('keeps a connection whose peer reads as much', async () => {
     const { socket, duplex } = wrap();
     const piece = Buffer.alloc(1 << 20);
-    for (let pieces = 0; pieces < 65; pieces += 1) {
+    for (let pieces = 0; pieces < 129; pieces += 1) {
       duplex.write(piece);
       socket.held.shift()?.();
       await nextTurn();
     }
-    assert.deepEqual([socket.sent.length, socket.destroyed], [65, false]);
+    assert.deepEqual([socket.sent.length, socket.destroyed], [129, false]);
   });
   it('ends when the other end has ended, and when this one has', async () => {
     const one = wrap();
