@@ -2,7 +2,7 @@
 // owner follows from the certificate alone.
 import { MAX_EXPORTED_ENDPOINTS, type ExportedService } from '../../api/kinds/service-discovery.ts';
 import { isDnsLabel } from '../../model/naming/label-syntax.ts';
-import { exportedServiceName } from '../../model/network/gateway-names.ts';
+import { exportedServiceName, MAX_EXPORTED_PORTS } from '../../model/network/gateway-names.ts';
 import { sameSpec, type BrokerUpdate, type Parsed } from './broker-protocol.ts';
 
 /** Largest body of one export, in bytes: {@link MAX_EXPORTED_ENDPOINTS} endpoints with host names. */
@@ -43,8 +43,12 @@ export function parseExport(
   }
   const spec = typeof body === 'object' && body !== null ? (body as { readonly spec?: unknown }).spec : undefined;
   if (typeof spec !== 'object' || spec === null) return invalid('spec is missing');
-  const { slices } = spec as { readonly slices?: unknown };
+  const { slices, ports } = spec as { readonly slices?: unknown; readonly ports?: unknown };
   if (!Array.isArray(slices)) return invalid('spec.slices must be a list');
+  const portsOf = (slice: { readonly ports?: unknown } | null) => slice?.ports;
+  if ([ports, ...slices.map(portsOf)].some((list) => Array.isArray(list) && list.length > MAX_EXPORTED_PORTS)) {
+    return invalid(`the Service or a slice has more than ${MAX_EXPORTED_PORTS} ports`);
+  }
   const endpoints = slices.reduce<number>(
     (sum, slice: { readonly endpoints?: unknown } | null) =>
       sum + (Array.isArray(slice?.endpoints) ? slice.endpoints.length : 0),

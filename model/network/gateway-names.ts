@@ -84,6 +84,9 @@ export interface ExportedPort {
   readonly port: number;
 }
 
+/** Maximum number of published ports of one export: all members merge them, and look through them for DNS questions. */
+export const MAX_EXPORTED_PORTS = 1_000;
+
 /** The service name of a stream to a port of an exported Service; it cannot be a valid {@link isClusterId}. */
 export function exportedPortName({ namespace, name, port }: ExportedPort): string {
   return `_${port}._tcp.${name}.${namespace}.svc`;

@@ -47,7 +47,8 @@ function ready({ clusterId, exported, isShared, merged }: ExportState): Conditio
     message:
       'endpoints of this cluster are not used: the oldest export is of another type (see the condition Conflict)',
   };
-  const leftOut = exported.leftOut > 0 ? `; ${exported.leftOut} endpoints exceed the limit and are omitted` : '';
+  const leftOut = (['endpoints', 'ports'] as const).filter((what) => exported.leftOut[what] > 0)
+    .map((what) => `; ${exported.leftOut[what]} ${what} exceed the limit and are omitted`).join('');
   return { type, status: 'True', reason: 'Exported', message: `the other clusters have received it${leftOut}` };
 }
 

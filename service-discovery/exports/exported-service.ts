@@ -1,11 +1,11 @@
 // Builds the published form of a ServiceExport: the Service of the same name and its endpoints. An invalid export gets
 // a reason of the MCS API (`multicluster.x-k8s.io/v1beta1`, condition Valid).
-import type { Service } from '../../api/objects/core.ts';
+import type { Service, ServicePort } from '../../api/objects/core.ts';
 import {
   MAX_EXPORTED_ENDPOINTS, MCS_SERVICE_NAME_LABEL, OWN_EXPORT_LABEL, type EndpointPort,
   type EndpointSlice, type ExportedService, type ExportedSlice, type ServiceExport, type ServiceSettings,
 } from '../../api/kinds/service-discovery.ts';
-import { exportedServiceName } from '../../model/network/gateway-names.ts';
+import { exportedServiceName, MAX_EXPORTED_PORTS } from '../../model/network/gateway-names.ts';
 
 /** Inputs for one export. */
 export interface ExportFacts {
@@ -18,9 +18,15 @@ export interface ExportFacts {
   readonly slices: readonly EndpointSlice[];
 }
 
-/** What to publish, or why not. `leftOut` counts endpoints beyond {@link MAX_EXPORTED_ENDPOINTS}. */
+/** How many are beyond {@link MAX_EXPORTED_ENDPOINTS} and {@link MAX_EXPORTED_PORTS}. */
+export interface LeftOut {
+  readonly endpoints: number;
+  readonly ports: number;
+}
+
+/** What to publish, or why not. */
 export type Export =
-  | { readonly kind: 'exported'; readonly object: ExportedService; readonly leftOut: number }
+  | { readonly kind: 'exported'; readonly object: ExportedService; readonly leftOut: LeftOut }
   | { readonly kind: 'invalid'; readonly reason: 'NoService' | 'InvalidServiceType'; readonly message: string };
 
 /** Builds the export. */
@@ -34,7 +40,8 @@ export function toExport({ clusterId, installNamespace, serviceExport, service, 
     kind: 'invalid', reason: 'InvalidServiceType',
     message: 'a Service of type ExternalName cannot be exported; use type ClusterIP',
   };
-  const { slices: exported, leftOut } = toExportedSlices(slices, service.spec?.publishNotReadyAddresses === true);
+  const settings = settingsOf(service);
+  const { slices: exported, leftOut } = toExportedSlices(slices, settings, service);
   const { exportedLabels, exportedAnnotations } = serviceExport.spec ?? {};
   const object: ExportedService = {
     apiVersion: 'isthmus.dev/v1alpha1', kind: 'ExportedService',
@@ -43,22 +50,27 @@ export function toExport({ clusterId, installNamespace, serviceExport, service, 
       labels: { [OWN_EXPORT_LABEL]: 'true' },
     },
     spec: {
-      clusterID: clusterId, namespace, name, exportedAt: creationTimestamp, ...settingsOf(service),
+      clusterID: clusterId, namespace, name, exportedAt: creationTimestamp, ...settings,
       ...(exportedLabels !== undefined && { labels: exportedLabels }),
       ...(exportedAnnotations !== undefined && { annotations: exportedAnnotations }),
       slices: exported,
     },
   };
-  return { kind: 'exported', object, leftOut };
+  const ports = portsOf(service).length - settings.ports.length;
+  return { kind: 'exported', object, leftOut: { endpoints: leftOut, ports } };
 }
 
-function settingsOf({ spec = {} }: Service): ServiceSettings {
+function portsOf({ spec }: Service): readonly ServicePort[] {
+  return spec?.ports ?? [];
+}
+
+function settingsOf(service: Service): ServiceSettings {
   const {
-    clusterIP, ports = [], sessionAffinity = 'None', sessionAffinityConfig, internalTrafficPolicy, trafficDistribution,
-  } = spec;
+    clusterIP, sessionAffinity = 'None', sessionAffinityConfig, internalTrafficPolicy, trafficDistribution,
+  } = service.spec ?? {};
   return {
     type: clusterIP === 'None' ? 'Headless' : 'ClusterSetIP',
-    ports: ports.map(({ name, protocol = 'TCP', appProtocol, port }) => (
+    ports: portsOf(service).slice(0, MAX_EXPORTED_PORTS).map(({ name, protocol = 'TCP', appProtocol, port }) => (
       { ...(name !== undefined && { name }), protocol, ...(appProtocol !== undefined && { appProtocol }), port }
     )),
     sessionAffinity,
@@ -72,9 +84,11 @@ function settingsOf({ spec = {} }: Service): ServiceSettings {
  * Only the Service's own slices: imported ones are published by their owners. Sorted by name, so that equal states give
  * equal objects.
  */
-function toExportedSlices(slices: readonly EndpointSlice[], publishNotReady: boolean): {
+function toExportedSlices(slices: readonly EndpointSlice[], { ports }: ServiceSettings, { spec }: Service): {
   readonly slices: readonly ExportedSlice[]; readonly leftOut: number
 } {
+  const names = new Set(ports.map(({ name = '' }) => name));
+  const isPublished = ({ name }: EndpointPort) => names.size < MAX_EXPORTED_PORTS || names.has(name ?? '');
   const own = slices.filter(
     ({ metadata, addressType }) => metadata.labels?.[MCS_SERVICE_NAME_LABEL] === undefined && addressType !== 'FQDN',
   );
@@ -82,12 +96,13 @@ function toExportedSlices(slices: readonly EndpointSlice[], publishNotReady: boo
   let leftOut = 0;
   const exported: ExportedSlice[] = [];
   for (const slice of own.toSorted(byName)) {
-    const all = endpointsOf(slice, publishNotReady);
+    const all = endpointsOf(slice, spec?.publishNotReadyAddresses === true);
     const endpoints = all.slice(0, room);
     room -= endpoints.length;
     leftOut += all.length - endpoints.length;
     if (endpoints.length > 0) {
-      exported.push({ addressType: slice.addressType, ports: (slice.ports ?? []).map(toPort), endpoints });
+      const published = (slice.ports ?? []).filter(isPublished).slice(0, MAX_EXPORTED_PORTS).map(toPort);
+      exported.push({ addressType: slice.addressType, ports: published, endpoints });
     }
   }
   return { slices: exported, leftOut };

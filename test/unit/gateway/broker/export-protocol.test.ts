@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { MAX_EXPORTED_ENDPOINTS, type ExportedService } from '../../../../api/kinds/service-discovery.ts';
 import { applyUpdate, parseExport, planSharing, newlyShared } from '../../../../gateway/broker/export-protocol.ts';
+import { MAX_EXPORTED_PORTS } from '../../../../model/network/gateway-names.ts';
 import { exportOf } from '../../../support/exported-services.ts';
 
 const OF = { clusterId: 'eu', namespace: 'shop', name: 'web' };
@@ -10,10 +11,14 @@ const named = (...exports: readonly ExportedService[]) => new Map(exports.map((o
 const endpoints = (count: number) =>
   ({ spec: { slices: [{ endpoints: Array.from({ length: count }, () => ({ address: '10.1.0.1', ready: true })) }] } });
 
+const ports = (count: number) => Array.from({ length: count }, (_, index) => ({ name: `p${index}`, port: index + 1 }));
+
 describe('the body of an export', () => {
   const refused: [string, unknown, Partial<typeof OF>][] = [
     ['no object', 'x', {}], ['no spec', {}, {}],
     ['a spec without endpoints', { spec: {} }, {}], ['endpoints that are no list', { spec: { slices: {} } }, {}],
+    ['more ports than are published', { spec: { slices: [], ports: ports(MAX_EXPORTED_PORTS + 1) } }, {}],
+    ['as many ports of endpoints', { spec: { slices: [{ ports: ports(MAX_EXPORTED_PORTS + 1) }] } }, {}],
     ['more endpoints than fit an object', endpoints(MAX_EXPORTED_ENDPOINTS + 1), {}], [
       'a namespace that is none', endpoints(1), { namespace: 'a.b' },
     ], ['a name that is none', endpoints(1), { name: '../x' }],

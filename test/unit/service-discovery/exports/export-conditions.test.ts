@@ -7,8 +7,8 @@ import { exportOf } from '../../../support/exported-services.ts';
 const NOW = '2026-03-01T00:00:00Z';
 const own = exportOf('eu', { exportedAt: '2026-02-01T00:00:00Z' });
 const state = (more: Partial<ExportState> = {}): ExportState => ({
-  clusterId: 'eu', exported: { kind: 'exported', object: own, leftOut: 0 }, isShared: true, merged: mergeExports([own]),
-  generation: 3, ...more,
+  clusterId: 'eu', exported: { kind: 'exported', object: own, leftOut: { endpoints: 0, ports: 0 } }, isShared: true,
+  merged: mergeExports([own]), generation: 3, ...more,
 });
 const short = (given: ExportState) =>
   exportConditions(undefined, given, NOW).map(({ type, status, reason }) => `${type}=${status} ${reason}`);
@@ -47,11 +47,13 @@ describe('conditions of an export', () => {
   it('are of the generation that was looked at', () => assert.deepEqual(
     exportConditions(undefined, state(), NOW).map(({ observedGeneration }) => observedGeneration), [3, 3, 3],
   ));
-  it('say how many endpoints were left out', () => assert.match(
-    exportConditions(undefined, state({ exported: { kind: 'exported', object: own, leftOut: 7 } }), NOW)[1]?.message
-      ?? '',
-    /; 7 endpoints exceed the limit/,
-  ));
+  it('say how many endpoints and ports were left out', () => {
+    const exported = { kind: 'exported', object: own, leftOut: { endpoints: 7, ports: 2 } } as const;
+    assert.match(
+      exportConditions(undefined, state({ exported }), NOW)[1]?.message ?? '',
+      /; 7 endpoints exceed the limit and are omitted; 2 ports exceed the limit/,
+    );
+  });
   it('stay the same list while nothing changes', () => {
     const before = exportConditions(undefined, state(), NOW);
     assert.equal(exportConditions(before, state(), '2026-04-01T00:00:00Z'), before);

@@ -5,7 +5,8 @@ import { isShared, planConditions, planExportedService } from '../../../../servi
 import type { Export } from '../../../../service-discovery/exports/exported-service.ts';
 import { exportOf } from '../../../support/exported-services.ts';
 
-const exported = (object = exportOf('eu')): Export => ({ kind: 'exported', object, leftOut: 0 });
+const exported = (object = exportOf('eu')): Export =>
+  ({ kind: 'exported', object, leftOut: { endpoints: 0, ports: 0 } });
 const INVALID: Export = { kind: 'invalid', reason: 'NoService', message: '' };
 const kinds = (plan: ReturnType<typeof planExportedService>) => plan.map(({ kind }) => kind);
 

@@ -5,7 +5,7 @@ import {
   MCS_SERVICE_NAME_LABEL, type EndpointSlice, type ServiceExport,
 } from '../../../../api/kinds/service-discovery.ts';
 import { MAX_EXPORTED_ENDPOINTS } from '../../../../api/kinds/service-discovery.ts';
-import { exportedServiceName } from '../../../../model/network/gateway-names.ts';
+import { exportedServiceName, MAX_EXPORTED_PORTS } from '../../../../model/network/gateway-names.ts';
 import { toExport, type Export } from '../../../../service-discovery/exports/exported-service.ts';
 
 const serviceExport: ServiceExport =
@@ -110,7 +110,18 @@ describe('endpoints of an export', () => {
     );
     const found =
       exported({ slices: [slice('a', many), slice('b', [{ addresses: ['10.2.0.1'] }, { addresses: ['10.2.0.2'] }])] });
-    assert.equal(found.kind === 'exported' && found.leftOut, 2);
+    assert.equal(found.kind === 'exported' && found.leftOut.endpoints, 2);
     assert.equal(found.kind === 'exported' && found.object.spec.slices.length, 1);
+  });
+  it('beyond what clusters merge are left out and counted: ports, of the Service and of its endpoints', () => {
+    const many = Array.from(
+      { length: MAX_EXPORTED_PORTS + 2 }, (_, index) => ({ name: `p${index}`, protocol: 'TCP', port: index + 1 }),
+    );
+    const slices = [slice('a', [{ addresses: ['10.1.0.1'] }], { ports: many.toReversed() })];
+    const found = exported({ service: service({ ports: many }), slices });
+    assert.ok(found.kind === 'exported');
+    const { ports, slices: [first] } = found.object.spec;
+    assert.deepEqual([found.leftOut, ports.length], [{ endpoints: 0, ports: 2 }, MAX_EXPORTED_PORTS]);
+    assert.deepEqual(first?.ports.map(({ name }) => name).toReversed(), ports.map(({ name }) => name));
   });
 });
