@@ -67,13 +67,13 @@ async function removeGone(
   { client, namespace, name, facts }: GatewayObjectOptions, signal: AbortSignal,
 ): Promise<void> {
   const { nowMs, backend } = facts();
-  for (const { metadata: { name: other = name }, status } of await client.list(
-    CLUSTERSET_GATEWAYS, { namespace }, signal,
-  )) {
+  for (const { metadata, status } of await client.list(CLUSTERSET_GATEWAYS, { namespace }, signal)) {
+    const { name: other = name, uid = '', resourceVersion = '' } = metadata;
     // only one is active: what was killed a moment ago, perhaps with a clock that is ahead, would outlive its successor
     const isSucceeded = status?.haStatus === 'active' && status.backend === backend;
     if (other !== name && (isSucceeded || isGone(status, nowMs))) {
-      await client.delete(CLUSTERSET_GATEWAYS, { namespace, name: other }, {}, signal).catch(() => undefined);
+      const of = { preconditions: { uid, resourceVersion } }; // by now it may say that it stands by
+      await client.delete(CLUSTERSET_GATEWAYS, { namespace, name: other }, of, signal).catch(() => undefined);
     }
   }
 }

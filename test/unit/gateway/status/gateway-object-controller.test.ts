@@ -51,4 +51,18 @@ describe('the ClustersetGateway object of a process', () => {
     assert.deepEqual(await leftOf(false), at(['killed', 'own', 'pod-plane-node-1', 'standby']));
     assert.deepEqual(await leftOf(true), at(['own', 'pod-plane-node-1', 'standby']));
   });
+
+  it('of another stays when that process says meanwhile that it stands by', async () => {
+    const cluster = new MemoryCluster(gateway('other', {}));
+    const looked = writtenOnce(cluster, true);
+    const stop = cluster.before;
+    cluster.before = (call) => {
+      if (call.method === 'DELETE' && call.path.endsWith('/other')) cluster.put(...gateway('other', {
+        haStatus: 'passive',
+      }));
+      return stop(call);
+    };
+    await looked;
+    assert.deepEqual(cluster.names(CLUSTERSET_GATEWAYS), ['other', 'own'].map((name) => `${namespace}/${name}`));
+  });
 });
