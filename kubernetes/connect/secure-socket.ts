@@ -7,6 +7,8 @@ import { SilenceError } from './silence.ts';
 /** Certificates of one side of a connection; PEM. */
 export interface TlsCertificates {
   readonly ca?: string;
+  /** Any certificate in `ca` is trusted, whether or not it is a root, as client-go does. */
+  readonly allowPartialTrustChain?: true;
   readonly cert?: string;
   readonly key?: string;
 }

@@ -261,7 +261,7 @@ function certificatesOf(
   { certificateAuthority }: ClusterConnection, { certificate, key }: ResolvedCredentials,
 ): TlsCertificates {
   return {
-    ...(certificateAuthority !== undefined && { ca: certificateAuthority }),
+    ...(certificateAuthority !== undefined && { ca: certificateAuthority, allowPartialTrustChain: true }),
     ...(certificate !== undefined && { cert: certificate }),
     ...(key !== undefined && { key }),
   };

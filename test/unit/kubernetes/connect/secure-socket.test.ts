@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { describe, it } from 'node:test';
 import { createServer } from 'node:tls';
@@ -52,6 +53,25 @@ describe('certificates of a connection', () => {
     };
     for (const socket of await Promise.all(connect(known))) socket.destroy();
     for (const refused of connect(unknown)) await assert.rejects(refused, /unable to verify|self.signed/);
+    server.close();
+  });
+
+  it('trust what the kubeconfig names, also where that is not a root', async () => {
+    const authority = await createAuthority('root-ca', 1, NOW);
+    const own = await authority.issue({ commonName: 'api-server', ipAddresses: ['127.0.0.1'], days: 1 }, NOW);
+    const server = createHttpsServer({ cert: own.certificate, key: own.key }, (_request, response) => response.end());
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const url = new URL(`https://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    const access = new ClusterAccess(
+      { server: url, certificateAuthority: own.certificate, insecure: false, credentials: { kind: 'none' } }, {},
+      TRANSPORT_TIMINGS,
+    );
+    const request = { origin: url.origin, method: 'GET', path: '/', reset: false, headers: {} } as const;
+    const bounds = { maxBytes: 1, timeoutMs: 5_000, fence: undefined };
+    assert.equal((await sendCall(access.path, request, bounds, undefined)).status, 200);
+    (await access.dial()).destroy();
+    await access.destroy();
     server.close();
   });
 });
