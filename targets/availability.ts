@@ -47,6 +47,16 @@ export function explainFailure(error: unknown, { isTenants, isApiServer }: Failu
   return unavailable('ApiServerError', `the target's API server answers with an error: ${error.message}`);
 }
 
+/** Why a tenant's target is closed for so many ms. */
+export function limitExceeded(limit: string, retryMs: number): Problem {
+  return {
+    reason: 'LimitExceeded',
+    message:
+      `the target sends more than a Target may: ${limit}; it is tried again every ${retryMs / 60_000} minutes. An ` +
+        'administrator can join it as a ClusterTarget, which has no limits',
+  };
+}
+
 /** The original cause of an error whose message is generic. */
 export function detailOf(error: unknown): string {
   return messageOf(error instanceof Error && error.cause !== undefined ? error.cause : error);

@@ -6,15 +6,15 @@ import { targetKey, type TargetRef } from '../model/naming/target-ref.ts';
 import type { ServerHealth } from '../model/delegate/confirmation.ts';
 import { AppError, messageOf } from '../process/errors.ts';
 import {
-  ADMIRALTY_ACTIVE, CONNECTING, detailOf, SILENT, SILENT_SERVER, explainFailure, unavailable, type Availability,
-  type Problem,
+  ADMIRALTY_ACTIVE, CONNECTING, detailOf, limitExceeded, SILENT, SILENT_SERVER, explainFailure, unavailable,
+  type Availability, type Problem,
 } from './availability.ts';
 import type { LimitError } from '../kubernetes/connect/connection-limits.ts';
 import type { ClusterConnection } from '../kubernetes/credentials/kubeconfig.ts';
 import { toServerEndpoint, type ServerEndpoint } from '../kubernetes/credentials/server-endpoint.ts';
 import { isSameConnection } from './target-object.ts';
 import type { TargetEnvironment, TargetListener } from './target-environment.ts';
-import { readClusterId, readClusterIdInTheEnd } from '../kubernetes/client/cluster-id.ts';
+import { isAnotherCluster, readClusterId, readClusterIdInTheEnd } from '../kubernetes/client/cluster-id.ts';
 import { TargetSession } from './target-session.ts';
 import {
   followKubeconfig, kubeconfigSecretRef, readTargetConnection, type KubeconfigContent, type KubeconfigSecretRef,
@@ -84,8 +84,7 @@ export class TargetCluster {
     if (session.liveness.isSilent) return unavailable('Unreachable', SILENT_SERVER);
     if (session.isControllerSilent) return unavailable('ControllerSilent', SILENT);
     if (session.isAdmiraltyActive) return unavailable('AdmiraltyActive', ADMIRALTY_ACTIVE);
-    const isDecided = session.mode !== undefined || session.summary === undefined;
-    if (isDecided) return { kind: 'ready' };
+    if (session.mode !== undefined || session.summary === undefined) return { kind: 'ready' };
     return unavailable('Connecting', 'waiting for a heartbeat of the delegate controller in the target');
   }
 
@@ -126,7 +125,7 @@ export class TargetCluster {
     else this.#followSecret(spec);
   }
 
-  /** Stops using it because of its identity, for example a duplicate of another target. */
+  /** Stops using it, for example because it is a duplicate of another target. */
   reject({ reason, message }: Problem): void {
     this.#fail(reason, message);
   }
@@ -205,11 +204,16 @@ export class TargetCluster {
     }
   }
 
-  /** New credentials for the same server: the session continues and no event is lost. */
+  /**
+   * New credentials for the same server: the session continues and no event is lost, unless another cluster has got the
+   * address.
+   */
   #takeOver(connection: ClusterConnection): boolean {
     if (this.#session === undefined || this.#session.server !== connection.server.href) return false;
-    this.#session.client.transport.use(connection);
+    const { client, signal } = this.#session;
+    client.transport.use(connection);
     this.#listener.changed(this);
+    void isAnotherCluster(client, this.#clusterId, signal).then((isAnother) => isAnother && this.retry());
     return true;
   }
 
@@ -276,11 +280,7 @@ export class TargetCluster {
   /** Closed before it can send more, and retried later. */
   #disableForLimit(session: TargetSession, { message }: LimitError): void {
     if (this.#session !== session) return;
-    this.#fail(
-      'LimitExceeded',
-      `the target sends more than a Target may: ${message}; it is tried again every ${LIMIT_RETRY_MS / 60_000} ` +
-        'minutes. An administrator can join it as a ClusterTarget, which has no limits',
-    );
+    this.reject(limitExceeded(message, LIMIT_RETRY_MS));
     this.#environment.logger.warn({ target: this.key, error: message }, 'a target of a tenant exceeds its limits');
     this.#retryTimer = setTimeout(() => this.retry(), LIMIT_RETRY_MS).unref();
   }

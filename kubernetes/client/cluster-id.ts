@@ -24,3 +24,12 @@ export async function readClusterIdInTheEnd(client: ClusterClient, signal: Abort
     await delay(backoffDelay(RETRY, failures, Math.random()), signal);
   }
 }
+
+/** Whether another cluster answers than the one of this ID; false where either cannot be known. */
+export async function isAnotherCluster(
+  client: ClusterClient, id: string | undefined, signal: AbortSignal,
+): Promise<boolean> {
+  if (id === undefined) return false;
+  const current = await readClusterIdInTheEnd(client, signal).catch(() => id);
+  return current !== id && !signal.aborted;
+}
