@@ -57,7 +57,7 @@ export function isTried(
 class Placing {
   readonly #facts: EntryFacts;
   readonly #byEntry: ReadonlyMap<string, KnownTarget>;
-  /** Targets whose entries are gone, by cluster: another entry of the same cluster takes one over. */
+  /** Targets whose entries are gone, by cluster: another approved entry of the same cluster takes one over. */
   readonly #orphans = new Map<string, KnownTarget>();
   /** The target of each known cluster, also of those to be made. */
   readonly #ofCluster = new Map<string, string>();
@@ -116,14 +116,15 @@ class Placing {
   ): PlacedEntry {
     const { ownClusterId, spec } = this.#facts;
     if (clusterId === ownClusterId) return { cluster, state: 'ThisCluster', clusterId };
+    const isApproved = spec.policy !== 'Propose' || spec.approved?.includes(cluster.name) === true;
     const orphan = this.#orphans.get(clusterId ?? '');
-    if (orphan !== undefined) {
+    if (orphan !== undefined && isApproved) {
       this.#orphans.delete(clusterId ?? '');
       return { cluster, state: 'Target', clusterId, target: orphan.name, existing: orphan, kubeconfig };
     }
-    const twin = this.#ofCluster.get(clusterId ?? '');
+    const twin = orphan === undefined ? this.#ofCluster.get(clusterId ?? '') : undefined;
     if (twin !== undefined) return { cluster, state: 'Duplicate', clusterId, twin, message: sameCluster(twin) };
-    if (spec.policy === 'Propose' && spec.approved?.includes(cluster.name) !== true) return {
+    if (!isApproved) return {
       cluster, state: 'Proposed', clusterId,
       message: 'it becomes a target when spec.approved has its name',
     };
