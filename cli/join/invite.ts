@@ -139,7 +139,9 @@ export async function inviteSource(
   if (namespace !== undefined) await requireNamespace(client, namespace, signal);
   const [key, issuer] =
     await Promise.all([invitationKey(client, keyNamespace(installNamespace), signal), readClusterId(client, signal)]);
-  const expiresAt = new Date(Date.now() + offer.minutes * 60_000);
+  // by the clock of the cluster that will judge the token: that of this machine may be off
+  const now = client.transport.clock.earliest(performance.now()) ?? Date.now();
+  const expiresAt = new Date(now + offer.minutes * 60_000);
   const name = await storeInvitation(client, offer, expiresAt, signal);
   const seconds = Math.max(MIN_TOKEN_SECONDS, Math.ceil(offer.minutes * 60) + BEARER_GRACE_SECONDS);
   const { token: bearer } =
@@ -149,7 +151,7 @@ export async function inviteSource(
     server, certificateAuthority, bearer, installNamespace, targetName, ...(namespace !== undefined && { namespace }),
     tokenSeconds,
   };
-  const times = { notBefore: Math.floor(Date.now() / 1_000), expiresAt: Math.floor(expiresAt.getTime() / 1_000) };
+  const times = { notBefore: Math.floor(now / 1_000), expiresAt: Math.floor(expiresAt.getTime() / 1_000) };
   return {
     name, token: await signToken({ issuer, audience: INVITATION_AUDIENCE, id: name, ...times, data: { ...data } }, key),
   };

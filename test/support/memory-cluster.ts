@@ -4,6 +4,7 @@
 import type { Binding, KubernetesObject, ObjectMeta } from '../../api/objects/core.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { ClusterClient, pathOf } from '../../kubernetes/client/cluster-client.ts';
+import { ServerClock } from '../../kubernetes/connect/server-clock.ts';
 import { ApiError } from '../../kubernetes/flow/api-error.ts';
 import type { Call, Transport } from '../../kubernetes/http/transport.ts';
 import { afterMergePatch, frozen } from './builders.ts';
@@ -48,6 +49,7 @@ export class MemoryCluster {
         if (refusal !== undefined) throw refusal;
         return this.#answer(call);
       },
+      clock: new ServerClock(),
       close: async () => void (this.isClosed = true),
     } as unknown as Transport);
   }

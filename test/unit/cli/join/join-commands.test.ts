@@ -110,6 +110,17 @@ describe('an invitation', () => {
     assert.equal((await verifyToken(token, late)).kind, 'refused');
   });
 
+  it('holds by the clock of its cluster, whatever that of this machine says', async () => {
+    const cluster = world(key());
+    const [now, then] = [performance.now(), Date.now() - 3_600_000];
+    cluster.client.transport.clock.observe(new Date(then).toUTCString(), now, now);
+    const { token, name } = await invite(cluster);
+    const expected = { key: KEY, issuer: 'target', audience: INVITATION_AUDIENCE, now: then };
+    assert.equal((await verifyToken(token, expected)).kind, 'verified');
+    const { expiresAt } = cluster.find(INVITATIONS, name, 'isthmus-system')!['spec'] as { readonly expiresAt: string };
+    assert.ok(Date.parse(expiresAt) <= then + 6 * 60_000);
+  });
+
   it('gives its bearer an account that may ask to join, and goes with the invitation', async () => {
     const cluster = world(key());
     const { name } = await invite(cluster, { namespace: undefined, needsApproval: true });
