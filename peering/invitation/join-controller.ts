@@ -118,13 +118,19 @@ class Joining {
     if (request.status?.phase === 'Accepted' || request.status?.phase === 'Refused') return invitation === undefined
       ? this.#remove(request, signal)
       : DONE;
-    const judged = await this.#judge(request, invitation, signal);
+    const judged = await this.#judge(request, invitation ?? (await this.#liveInvitation(request, signal)), signal);
     if (judged.kind === 'refuse') return this.#refuse(request, judged, signal);
     if (judged.kind === 'accept') {
       return (await this.#isAnswered(request, signal)) ? DONE : this.#accept(request, judged, signal);
     }
     await this.#answer(request, { phase: 'Pending', reason: judged.reason, message: judged.message }, signal);
     return { kind: 'requeue-after', ms: Math.max(0, judged.untilMs - Date.now()) };
+  }
+
+  /** Uncached: of two watches, that of invitations may be behind, and what is refused stays refused. */
+  async #liveInvitation({ metadata, spec }: JoinRequest, signal: AbortSignal): Promise<Invitation | undefined> {
+    const at = { namespace: metadata.namespace, name: spec.invitation };
+    return this.#options.client.get(INVITATIONS, at, signal).catch(unless(isNotFound));
   }
 
   /**
