@@ -9,7 +9,7 @@ import { INVITATION_KEY_SECRET } from '../../api/objects/own-names.ts';
 import {
   apiVersionOf, CLUSTER_SOURCES, INVITATIONS, JOIN_REQUESTS, SECRETS, SOURCES,
 } from '../../api/resource-types.ts';
-import { ApiError, isForbidden, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
+import { ApiError, isConflict, isForbidden, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
 import type { EventSink } from '../../kubernetes/controller/event-recorder.ts';
@@ -121,7 +121,8 @@ class Joining {
     const judged = await this.#judge(request, invitation ?? (await this.#liveInvitation(request, signal)), signal);
     if (judged.kind === 'refuse') return this.#refuse(request, judged, signal);
     if (judged.kind === 'accept') {
-      return (await this.#isAnswered(request, signal)) ? DONE : this.#accept(request, judged, signal);
+      if (await this.#isAnswered(request, signal)) return DONE;
+      return this.#accept(request, judged, signal).catch((error: unknown) => this.#fail(request, error, signal));
     }
     await this.#answer(request, { phase: 'Pending', reason: judged.reason, message: judged.message }, signal);
     return { kind: 'requeue-after', ms: Math.max(0, judged.untilMs - Date.now()) };
@@ -212,6 +213,15 @@ class Joining {
     this.#record(request, { type: 'Normal', reason: 'Joined', message: `cluster ${clusterID} joined as a source` });
     logger.info({ invitation: request.spec.invitation, source: clusterID }, 'a source joined');
     return DONE;
+  }
+
+  /** It is tried again. The source is told why it waits: whoever reads the log here may be somebody else. */
+  async #fail(request: JoinRequest, error: unknown, signal: AbortSignal): Promise<never> {
+    if (error instanceof ApiError && !isConflict(error)) {
+      const { reason, message } = error;
+      await this.#answer(request, { phase: 'Pending', reason, message }, signal);
+    }
+    throw error;
   }
 
   /**

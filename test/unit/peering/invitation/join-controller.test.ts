@@ -82,4 +82,15 @@ describe('a join request', () => {
     assert.match(write.path, /joinrequests\/inv-0\/status$/);
     assert.match(write.body, /"reason":"InvitationGone"/);
   });
+
+  it('that cannot be accepted says why while it is tried again', async (t) => {
+    const write = await callsOf(t, (exchange) => {
+      const { path } = exchange;
+      if (/invitations\/inv/.test(path)) exchange.answer(200, INVITATION);
+      else if (/serviceaccounts|validatingadmission/.test(path)) exchange.answer(404, status(404, 'NotFound', 'gone'));
+      else return false;
+      return true;
+    }, ({ path }) => path.endsWith('/joinrequests/inv-0/status'));
+    assert.match(write.body, /"phase":"Pending","reason":"PolicyMissing","message":".*isthmus install/);
+  });
 });
