@@ -1,9 +1,8 @@
 // Checks the access that a registry has to a cluster: reads its kubeconfig under the rules for what others wrote,
 // resolves and judges its address, and asks the API server which cluster it is. One request, with its own deadline.
-import { NAMESPACES } from '../../api/resource-types.ts';
-import { CLUSTER_NAMESPACE } from '../../model/access/system-namespaces.ts';
 import { AppError, messageOf } from '../../process/errors.ts';
 import { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { readClusterId } from '../../kubernetes/client/cluster-id.ts';
 import { isForbidden, isNotFound, isUnauthorized } from '../../kubernetes/flow/api-error.ts';
 import { readKubeconfig, type ClusterConnection } from '../../kubernetes/credentials/kubeconfig.ts';
 import { Transport } from '../../kubernetes/http/transport.ts';
@@ -32,8 +31,6 @@ export interface AccessCheck extends CheckOptions {
   readonly known?: { readonly kubeconfig: string; readonly clusterId: string } | undefined;
 }
 
-/** The server is untrusted, and its answer is stored. */
-const UID = /^[\w-]{1,64}$/;
 /** Deadline of the request in ms. */
 const ANSWER_MS = 5_000;
 
@@ -87,12 +84,7 @@ async function identify(
 ): Promise<AccessResult> {
   const client = new ClusterClient(new Transport(connection, userAgent)).withoutRateLimit(ANSWER_MS);
   try {
-    const { metadata: { uid } } = await client.get(NAMESPACES, { name: CLUSTER_NAMESPACE }, signal);
-    if (uid !== undefined && !UID.test(uid)) {
-      const why = `its namespace ${CLUSTER_NAMESPACE} has no valid UID`;
-      return { kind: 'unanswered', message: notAnApiServer(connection, why) };
-    }
-    return { kind: 'answered', kubeconfig, clusterId: uid };
+    return { kind: 'answered', kubeconfig, clusterId: await readClusterId(client, signal) };
   } catch (error) {
     signal.throwIfAborted();
     if (isForbidden(error) || isNotFound(error)) return { kind: 'answered', kubeconfig, clusterId: undefined };

@@ -7,10 +7,18 @@ import type { ClusterClient } from './cluster-client.ts';
 
 const RETRY = { firstMs: 1_000, maxMs: 60_000 };
 
-/** The cluster's ID: the UID of its kube-system Namespace, which is unique. */
+/** The server may be anybody's: its answer is stored. */
+const UID = /^[\w-]{1,64}$/;
+
+/**
+ * The cluster's ID: the UID of its kube-system Namespace, which is unique.
+ * @throws Error for what is no UID; what the call throws.
+ */
 export async function readClusterId(client: ClusterClient, signal: AbortSignal): Promise<string> {
-  const namespace = await client.get(NAMESPACES, { name: CLUSTER_NAMESPACE }, signal);
-  return namespace.metadata.uid ?? '';
+  const { metadata } = await client.get(NAMESPACES, { name: CLUSTER_NAMESPACE }, signal);
+  const uid: unknown = metadata.uid;
+  if (typeof uid === 'string' && UID.test(uid)) return uid;
+  throw new Error(`its namespace ${CLUSTER_NAMESPACE} has no valid UID`);
 }
 
 /** The same, tried until it succeeds. Throws only what denies it for good: an abort, or missing permissions. */

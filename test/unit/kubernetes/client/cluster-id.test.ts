@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { readClusterIdInTheEnd } from '../../../../kubernetes/client/cluster-id.ts';
+import { readClusterId, readClusterIdInTheEnd } from '../../../../kubernetes/client/cluster-id.ts';
 import { ScriptedApiServer, skipBackoff, status } from '../../../support/scripted-api-server.ts';
 
 it('reads the ID of a cluster whose API server is busy, waiting longer and longer', async (t) => {
@@ -20,4 +20,14 @@ it('does not ask again for an ID that may not be read', async (t) => {
   const refused = assert.rejects(read, { status: 403 });
   (await server.next()).answer(403, status(403, 'Forbidden', 'no'));
   await refused;
+});
+
+it('reads no ID that none can be: any server may be a target, and its ID is stored', async (t) => {
+  const server = await ScriptedApiServer.start();
+  t.after(() => server.stop());
+  for (const uid of ['', 'x'.repeat(65), 'a b', 1, {}, ['u'], null]) {
+    const refused = assert.rejects(readClusterId(server.client, new AbortController().signal), /no valid UID/);
+    (await server.next()).answer(200, { metadata: { name: 'kube-system', uid } });
+    await refused;
+  }
 });
