@@ -122,7 +122,7 @@ async function runInvite(flags: InviteFlags): Promise<void> {
 /**
  * Creates an invitation; returns its name and token.
  * @throws AppError `NotFound` when Isthmus or the namespace is missing, `KubeconfigInvalid` when the kubeconfig has no
- * CA for the API server.
+ * CA for the API server, or a name for its certificate that the source does not get.
  */
 export async function inviteSource(
   cluster: OpenCluster, offer: InvitationOffer, signal: AbortSignal,
@@ -135,6 +135,11 @@ export async function inviteSource(
       "The kubeconfig needs certificate-authority-data: the source checks this cluster's certificate against it.",
     );
   }
+  if (connection.serverName !== undefined && offer.server === undefined) throw new AppError(
+    'KubeconfigInvalid',
+    'The kubeconfig sets tls-server-name, which the source does not get; give --server with a host that is in the ' +
+      "API server's certificate.",
+  );
   const { installNamespace, namespace, targetName, tokenSeconds } = offer;
   if (namespace !== undefined) await requireNamespace(client, namespace, signal);
   const [key, issuer] =

@@ -168,6 +168,10 @@ describe('an invitation', () => {
     'of a cluster whose certificate is not checked here': [
       () => invite(world(key()), {}, { insecure: true }), { code: 'KubeconfigInvalid' },
     ],
+    'of a cluster whose certificate has a name that the source does not get': [
+      () => invite(world(key()), {}, { serverName: 'api.example' }),
+      { code: 'KubeconfigInvalid', message: /tls-server-name.*--server/ },
+    ],
     'of a cluster without Isthmus': [() => invite(world(key()).withoutKinds(INVITATIONS)), {
       code: 'NotFound', message: /run "isthmus install" first/,
     }],
