@@ -222,7 +222,7 @@ function startActing(options: RunOptions, acting: Acting, signal: AbortSignal): 
 
 /**
  * Asks until there is an answer: the API server may be starting too. Throws what denies it: the caches that components
- * wait for would try for ever, without a word.
+ * wait for would try indefinitely, without a word.
  */
 async function untilAnswered<T>(
   { connection }: OpenCluster, ask: () => Promise<T>, logger: Logger, signal: AbortSignal,

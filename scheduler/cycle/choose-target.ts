@@ -198,7 +198,7 @@ export class TargetChooser {
 
   /** Why policies exclude a target of the pod by now: they, or the labels that they select by, may have changed. */
   excluded(proxy: ProxyPod, target: string): Rejection | undefined {
-    const rules = rulesFor(proxy, this.#state.world.policies);
+    const rules = rulesFor(proxy, this.#state.context.policies);
     // what nobody can read excludes nothing that was chosen before
     if (rules.blocked !== undefined || rules.require.length + rules.forbid.length === 0) return undefined;
     const snapshot = this.#state.views.snapshots().find(({ key }) => key === target);

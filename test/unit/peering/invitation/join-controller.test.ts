@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { KubernetesObject } from '../../../../api/objects/core.ts';
 import { startJoining } from '../../../../peering/invitation/join-controller.ts';
-import { INVITATION_AUDIENCE } from '../../../../peering/invitation/join-verdict.ts';
+import { INVITATION_AUDIENCE } from '../../../../peering/invitation/join-decision.ts';
 import { createReceiver } from '../../../../process/crypto/sealed-message.ts';
 import { signToken } from '../../../../process/crypto/signed-token.ts';
 import { ScriptedApiServer, SILENT, status, type Exchange } from '../../../support/scripted-api-server.ts';
