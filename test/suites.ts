@@ -199,6 +199,10 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     needs: 'control-planes', timeoutSeconds: 900,
   },
   migration: { about: 'a live Admiralty, migrated and rolled back', files: ['soak/migration.js'], needs: 'tools' },
+  'oldest-kubernetes': {
+    about: 'the integration tests on the oldest supported version of Kubernetes',
+    files: ['soak/oldest-kubernetes.js'], needs: 'tools',
+  },
   'mixed-pairs': {
     about: 'a source or a target of a live Admiralty', files: ['soak/mixed-pairs.js'], needs: 'tools',
   },
