@@ -77,12 +77,12 @@ interface Running {
 async function start(options: RunOptions, running: Running, signal: AbortSignal): Promise<void> {
   const { cluster, logger, shutdown } = running;
   const { client: unfenced, connection } = cluster;
-  const ask = () => unfenced.transport.call(VERSION, signal).catch(unless(isForbidden));
-  await untilAnswered(cluster, ask, logger, signal);
   const modules = await loadComponents(options.components);
   const following: Promise<void>[] = [];
   shutdown.add({ name: 'informers', stop: async () => void (await Promise.all(following)) });
   if (modules.webhook !== undefined) {
+    const ask = () => unfenced.transport.call(VERSION, signal).catch(unless(isForbidden));
+    await untilAnswered(cluster, ask, logger, signal);
     const server = await modules.webhook.startWebhook({ source: unfenced, logger, ...webhookOptions(options) }, signal);
     shutdown.add({ name: 'webhook', stop: () => server.close() });
   }
