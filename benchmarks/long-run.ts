@@ -40,7 +40,7 @@ export const LONG_RUN: Benchmark = {
   async run(context, signal): Promise<readonly Measurement[]> {
     const most = Math.max(...(context.targets ?? [TARGETS]));
     const [blackHoles, flapping] = [Math.ceil(most / 100), Math.ceil(most / 10)];
-    const counts = { well: most - blackHoles - flapping, flapping, 'black-hole': blackHoles };
+    const counts = { healthy: most - blackHoles - flapping, flapping, 'black-hole': blackHoles };
     const world = await SimulatedWorld.start(counts, signal);
     world.timeoutMs = TIMEOUT_MS;
     try {
@@ -81,7 +81,7 @@ async function oneRound(world: SimulatedWorld, round: string, signal: AbortSigna
   await world.burst(PODS, `round-${round}`, signal);
   for (const health of ['flapping', 'black-hole'] as const) world.freeze(health);
   await delay(LOST_MS, signal);
-  await world.burst(PODS / 5, `beside-${round}`, signal, 'well');
+  await world.burst(PODS / 5, `beside-${round}`, signal, 'healthy');
   for (const health of ['flapping', 'black-hole'] as const) world.thaw(health);
   await world.untilAllReady(signal);
   await world.rotate(`token-${round}`, ROTATION, signal);

@@ -34,7 +34,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   POD_PLANE, LATENCY, LATENCY_STEPS, FOOTPRINT, BY_TARGETS, MANY_TARGETS, MANY_PODS,
 ];
 /** Those as well that run only when they are named. */
-const NAMED: readonly Benchmark[] = [...BENCHMARKS, LONG_RUN];
+const ALL_BENCHMARKS: readonly Benchmark[] = [...BENCHMARKS, LONG_RUN];
 
 interface BenchOptions {
   readonly only?: readonly Benchmark[];
@@ -49,9 +49,9 @@ interface BenchOptions {
 function parseOnly(text: string): readonly Benchmark[] {
   const ids = text.split(',').map((id) => id.trim().toUpperCase());
   return ids.map((id) => {
-    const found = NAMED.find((benchmark) => benchmark.id === id);
+    const found = ALL_BENCHMARKS.find((benchmark) => benchmark.id === id);
     if (found === undefined) throw new AppError(
-      'BadInput', `--only has no "${id}"; choose from ${NAMED.map((known) => known.id).join(', ')}.`,
+      'BadInput', `--only has no "${id}"; choose from ${ALL_BENCHMARKS.map((known) => known.id).join(', ')}.`,
     );
     return found;
   });

@@ -20,7 +20,7 @@ export const MANY_PODS: Benchmark = {
   title: `a source with ${TARGETS * PODS_PER_TARGET} elected pods in ${TARGETS} simulated targets`,
   async run(context, signal): Promise<readonly Measurement[]> {
     const targets = Math.max(...(context.targets ?? [TARGETS]));
-    const world = await SimulatedWorld.start({ well: targets }, signal);
+    const world = await SimulatedWorld.start({ healthy: targets }, signal);
     try {
       await fill(world, signal);
       return await measure(world, context, signal);
@@ -37,7 +37,7 @@ async function fill(world: SimulatedWorld, signal: AbortSignal): Promise<void> {
     from: index * PODS_PER_TARGET, count: PODS_PER_TARGET, place: { clusterId, target: name } satisfies Place,
   }));
   let at = 0;
-  for (const targets of world.processesOf('well')) {
+  for (const targets of world.processesOf('healthy')) {
     await targets.fill(pods.slice(at, at + targets.urls.length));
     at += targets.urls.length;
   }

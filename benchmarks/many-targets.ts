@@ -34,25 +34,25 @@ export const MANY_TARGETS: Benchmark = {
   title: `a source with ${TARGETS} simulated targets`,
   async run(context, signal): Promise<readonly Measurement[]> {
     const most = Math.max(...(context.targets ?? [TARGETS]));
-    const few = await measure({ well: FEW_TARGETS }, context, signal, async (measuring) => {
+    const few = await measure({ healthy: FEW_TARGETS }, context, signal, async (measuring) => {
       const { source } = await measureStart(measuring);
       return measureBursts(measuring, source);
     });
     const blackHoles = Math.ceil(most * BLACK_HOLE_SHARE);
     const flapping = Math.ceil(most * FLAPPING_SHARE);
-    const counts = { well: most - blackHoles - flapping, flapping, 'black-hole': blackHoles };
+    const counts = { healthy: most - blackHoles - flapping, flapping, 'black-hole': blackHoles };
     return measure(counts, context, signal, async (measuring) => {
       const started = await measureStart(measuring);
       const idle = await measureIdle(measuring, started.source);
       const many = { ...started, ...idle, ...await measureBursts(measuring, started.source) };
       return [
-        ...restRows(most, many, few), ...await measureFaults(measuring, many), ...await measureAgain(measuring, many),
+        ...restRows(most, many, few), ...await measureFaults(measuring, many), ...await measureRestart(measuring, many),
       ];
     });
   },
 };
 
-/** A running world, and who is told of it. */
+/** A running simulation, with the callbacks that report progress and start a source process. */
 interface Measuring {
   readonly world: SimulatedWorld;
   readonly count: number;
@@ -187,12 +187,12 @@ function restRows(most: number, many: Figures, few: Bursts): readonly Measuremen
 async function measureFaults(
   { world, tell, signal }: Measuring, { source, workedMiB }: Figures,
 ): Promise<readonly Measurement[]> {
-  const well = await world.burst(PODS, 'well', signal, 'well');
-  const lossesOf = world.watchLosses('well');
+  const well = await world.burst(PODS, 'healthy', signal, 'healthy');
+  const lossesOf = world.watchLosses('healthy');
   world.freeze('black-hole');
   const flaps = flap(world, signal);
   await delay(FLAP.lostMs + FLAP.backMs / 2, signal);
-  const beside = await world.burst(PODS, 'beside', signal, 'well');
+  const beside = await world.burst(PODS, 'beside', signal, 'healthy');
   await flaps;
   const losses = lossesOf();
   tell(`${beside.toFixed(0)} of ${well.toFixed(0)} pods/s beside flaps and black holes; ${losses} others were lost`);
@@ -223,7 +223,7 @@ async function measureFaults(
 async function measureRotation(
   world: SimulatedWorld, source: SourceProcess, signal: AbortSignal,
 ): Promise<{ readonly cpuMs: number; readonly losses: number }> {
-  const lossesOf = world.watchLosses('well', 'flapping', 'black-hole');
+  const lossesOf = world.watchLosses('healthy', 'flapping', 'black-hole');
   const before = await source.cpuMs();
   await world.rotate('renewed', ROTATION, signal);
   await delay(ROTATION.pauseMs * ROTATION.batch, signal);
@@ -231,7 +231,7 @@ async function measureRotation(
 }
 
 /** Another process starts as the first one did, but some targets never answer it. */
-async function measureAgain(
+async function measureRestart(
   { world, tell, start, signal }: Measuring, { source, readyS }: Figures,
 ): Promise<readonly Measurement[]> {
   await source.stop();
@@ -240,7 +240,7 @@ async function measureAgain(
   const began = performance.now();
   await start('again');
   const others = world.targets.filter(({ health }) => health !== 'black-hole').length;
-  await world.until('all others are ready', () => world.readyAmong('well', 'flapping') === others, signal);
+  await world.until('all others are ready', () => world.readyAmong('healthy', 'flapping') === others, signal);
   const againS = (performance.now() - began) / 1_000;
   tell(`ready after ${againS.toFixed(1)} s beside black holes`);
   return [{

@@ -87,7 +87,7 @@ export function observeCandidate(outcome: 'bound' | 'rejected', ms: number): voi
  * The proxy pod shows that its delegate is Running or has ended, this many ms after its creation, whose timestamp has
  * whole seconds only.
  */
-export function observeShown(ms: number): void {
+export function observeReported(ms: number): void {
   shown.observe(Math.max(0, ms) / 1_000);
 }
 
@@ -108,14 +108,16 @@ export interface TargetFigures {
 }
 
 /** Sets the gauges of a target. */
-export function showTarget(target: string, { isReady, rttMs, free: amounts }: TargetFigures): void {
+export function setTargetMetrics(target: string, { isReady, rttMs, free: amounts }: TargetFigures): void {
   ready.set({ target }, isReady ? 1 : 0);
   if (rttMs !== undefined) roundTrip.set({ target }, rttMs / 1_000);
   for (const [resource, amount] of Object.entries(amounts)) free.set({ target, resource }, amount);
 }
 
 /** Removes the series of a target. */
-export function forgetTarget(target: string, resources: readonly string[] = ['cpu', 'memory', 'gpu', 'pods']): void {
+export function deleteTargetMetrics(
+  target: string, resources: readonly string[] = ['cpu', 'memory', 'gpu', 'pods'],
+): void {
   for (const metric of [ready, roundTrip, rejections]) metric.remove({ target });
   for (const resource of resources) free.remove({ target, resource });
 }

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
 import { LeaderElection } from '../kubernetes/lease/leader-election.ts';
 import { QUICK_LEASE_TIMINGS, type LeaseTimings } from '../kubernetes/lease/lease-record.ts';
-import { answerQuestion, answerTooEarly } from './dns/dns-answer.ts';
+import { answerQuestion, notSyncedAnswer } from './dns/dns-answer.ts';
 import type { Resolve } from './dns/dns-message.ts';
 import { startDnsServer } from './dns/dns-server.ts';
 import { ClustersetState } from './clusterset-state.ts';
@@ -50,7 +50,7 @@ export async function startServiceDiscovery(
   );
   const find = (namespace: string, name: string) => state.dnsService(namespace, name);
   const resolve: Resolve = (question) =>
-    (state.hasSynced ? answerQuestion(question, find) : answerTooEarly(question));
+    (state.hasSynced ? answerQuestion(question, find) : notSyncedAnswer(question));
   const server = dns && (await startDnsServer({ ...dns, resolve }));
   startServices({ client: client.fencedBy(election), state, exportsFollowed, logger: own }, signal);
   const ended = Promise.all([state.run(signal), election.run(signal)]).then(() => server?.close());

@@ -21,14 +21,14 @@ export function unavailable(reason: string, message: string): Availability {
 /** Who sees the message, and what is known of the server. */
 export interface FailureContext {
   /** A tenant's target: until an address has proved to be an API server, nothing of its response is shown. */
-  readonly isTenants: boolean;
+  readonly isTenantOwned: boolean;
   /** The server has responded as an API server does. */
   readonly isApiServer: boolean;
 }
 
 /** Explains a connection failure as an availability. */
-export function explainFailure(error: unknown, { isTenants, isApiServer }: FailureContext): Availability {
-  if (isTenants && !(error instanceof ApiError && (isApiServer || error.reason !== ''))) {
+export function explainFailure(error: unknown, { isTenantOwned, isApiServer }: FailureContext): Availability {
+  if (isTenantOwned && !(error instanceof ApiError && (isApiServer || error.reason !== ''))) {
     return unavailable('Unreachable', CANNOT_BE_REACHED);
   }
   if (!(error instanceof ApiError)) {
@@ -47,7 +47,7 @@ export function explainFailure(error: unknown, { isTenants, isApiServer }: Failu
   return unavailable('ApiServerError', `the target's API server answers with an error: ${error.message}`);
 }
 
-/** Why a tenant's target is closed for so many ms. */
+/** The problem of a tenant's target that exceeds a limit; `retryMs` is the pause before the next attempt. */
 export function limitExceeded(limit: string, retryMs: number): Problem {
   return {
     reason: 'LimitExceeded',

@@ -46,7 +46,7 @@ export class ServerLiveness {
   }
 
   /** Whether it responds now. */
-  async answersNow(): Promise<boolean> {
+  async probe(): Promise<boolean> {
     if (performance.now() - this.#server.activity.lastAnswerAt < FRESH_MS) return true;
     this.#probe ??= this.#server.answersWithin(PROBE_TIMEOUT_MS).finally(() => (this.#probe = undefined));
     const answers = await this.#probe;

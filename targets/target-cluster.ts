@@ -14,7 +14,7 @@ import type { ClusterConnection } from '../kubernetes/credentials/kubeconfig.ts'
 import { toServerEndpoint, type ServerEndpoint } from '../kubernetes/credentials/server-endpoint.ts';
 import { isSameConnection } from './target-object.ts';
 import type { TargetEnvironment, TargetListener } from './target-environment.ts';
-import { isAnotherCluster, readClusterId, readClusterIdInTheEnd } from '../kubernetes/client/cluster-id.ts';
+import { isAnotherCluster, readClusterId, readClusterIdWithRetry } from '../kubernetes/client/cluster-id.ts';
 import { TargetSession } from './target-session.ts';
 import {
   followKubeconfig, kubeconfigSecretRef, readTargetConnection, type KubeconfigContent, type KubeconfigSecretRef,
@@ -77,9 +77,8 @@ export class TargetCluster {
     if (session === undefined) return this.#problem;
     const { failure, client: { transport: { credentials } } } = session;
     if (credentials.problem !== undefined) return unavailable('CredentialsUnavailable', credentials.problem);
-    if (failure !== undefined) {
-      return explainFailure(failure.error, { isTenants: this.#isTenants, isApiServer: session.delegates.hasSynced });
-    }
+    const origin = { isTenantOwned: this.#isTenantOwned, isApiServer: session.delegates.hasSynced };
+    if (failure !== undefined) return explainFailure(failure.error, origin);
     if (!session.hasSynced) return CONNECTING;
     if (session.liveness.isSilent) return unavailable('Unreachable', SILENT_SERVER);
     if (session.isControllerSilent) return unavailable('ControllerSilent', SILENT);
@@ -89,7 +88,7 @@ export class TargetCluster {
   }
 
   /** Whether there is a session whose API server responded at its last call or probe. */
-  get mayAnswer(): boolean {
+  get isLikelyReachable(): boolean {
     return this.#session !== undefined && this.#session.failure === undefined && !this.#session.liveness.isSilent;
   }
 
@@ -108,7 +107,7 @@ export class TargetCluster {
   }
 
   /** Whether a tenant may have written its kubeconfig. */
-  get #isTenants(): boolean {
+  get #isTenantOwned(): boolean {
     return this.ref.kind === 'Target' && !this.isSelf;
   }
 
@@ -183,7 +182,7 @@ export class TargetCluster {
     void this.#open(async () => {
       const { tenants = NO_TENANT_RULES, gateways: endpoints = [], access } = this.#environment;
       const connection = await readTargetConnection(content.data, secretRef, { gateway, endpoints, access });
-      if (this.#isTenants) return tenants.confine(connection);
+      if (this.#isTenantOwned) return tenants.confine(connection);
       return secretRef.author === 'registry' ? tenants.confineAddress(connection) : connection;
     });
   }
@@ -194,7 +193,7 @@ export class TargetCluster {
       const connection = await connect();
       if (generation !== this.#generation) return;
       this.#endpoint = toServerEndpoint(connection);
-      if (this.#takeOver(connection)) return;
+      if (this.#updateCredentials(connection)) return;
       await this.#closeSession();
       if (generation === this.#generation) this.#startSession(connection);
     } catch (error) {
@@ -208,7 +207,7 @@ export class TargetCluster {
    * New credentials for the same server: the session continues and no event is lost, unless another cluster has got the
    * address.
    */
-  #takeOver(connection: ClusterConnection): boolean {
+  #updateCredentials(connection: ClusterConnection): boolean {
     if (this.#session === undefined || this.#session.server !== connection.server.href) return false;
     const { client, signal } = this.#session;
     client.transport.use(connection);
@@ -250,7 +249,7 @@ export class TargetCluster {
     if (session.signal.aborted) return;
     session.run();
     await session.delegates.synced;
-    await this.#identify(session, readClusterIdInTheEnd);
+    await this.#identify(session, readClusterIdWithRetry);
   }
 
   /**
@@ -270,7 +269,7 @@ export class TargetCluster {
 
   /** What is withheld from a tenant is logged, once per change. */
   #logFailure({ failure }: TargetSession): void {
-    const error = failure === undefined || !this.#isTenants ? '' : detailOf(failure.error);
+    const error = failure === undefined || !this.#isTenantOwned ? '' : detailOf(failure.error);
     if (error !== '' && error !== this.#logged) {
       this.#environment.logger.warn({ target: this.key, error }, 'a target of a tenant cannot be followed');
     }

@@ -55,7 +55,7 @@ function withoutFigures({ resourceVersion: _version, status, ...object }: Target
 }
 
 /** Why a target that answers gets no new pods; undefined when it does. */
-export function withheldFrom(
+export function whyUnschedulable(
   { terminating, hasLeft }: Pick<TargetObject, 'terminating' | 'hasLeft'>,
 ): Problem | undefined {
   if (terminating) return {

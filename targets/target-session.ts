@@ -13,7 +13,7 @@ import {
 import { foundDelegation } from '../model/delegate/delegation.ts';
 import {
   toChaperonRecord, toDelegatePodRecord, type Chaperon, type DelegatePod,
-} from '../model/delegate/remembered-delegate.ts';
+} from '../model/delegate/cached-delegate.ts';
 import { isRenewal, toKnownSummary } from '../model/delegate/summary-figures.ts';
 import type { ProxyPod } from '../model/proxy/proxy-pod.ts';
 import { ServerLiveness } from './server-liveness.ts';

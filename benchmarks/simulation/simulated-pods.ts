@@ -6,7 +6,7 @@ import { ELECT_ANNOTATION } from '../../api/objects/keys.ts';
 import { toDelegatePod } from '../../delegate-controller/chaperon/make-delegate-pod.ts';
 import { planFeedback } from '../../delegate-controller/feedback/feedback-plan.ts';
 import { withTargetKey, toPodChaperon } from '../../model/delegate/pod-chaperon.ts';
-import { toChaperonRecord, toDelegatePodRecord } from '../../model/delegate/remembered-delegate.ts';
+import { toChaperonRecord, toDelegatePodRecord } from '../../model/delegate/cached-delegate.ts';
 import { virtualNodeName } from '../../model/naming/names.ts';
 import { targetKey } from '../../model/naming/target-ref.ts';
 import { restoreSourcePod } from '../../model/proxy/admission-record.ts';
@@ -18,7 +18,7 @@ import type { StoredObject } from './object-store.ts';
 /** Namespace of all elected pods. */
 export const LOAD_NAMESPACE = 'team-a';
 /** What is done to a target while a benchmark runs; a label of its ClusterTarget. */
-export type Health = 'well' | 'flapping' | 'black-hole';
+export type Health = 'healthy' | 'flapping' | 'black-hole';
 export const HEALTH_LABEL = 'example.com/health';
 
 /** A new elected pod, as the webhook would have made it; for targets of a kind, or for all. */

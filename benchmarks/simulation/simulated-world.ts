@@ -23,7 +23,7 @@ const INTERVAL_MS = 50;
 const SECRETS = 'secrets';
 const CLUSTER_TARGETS = 'clustertargets.multicluster.admiralty.io';
 
-/** How many targets of each kind there are. All are well until a benchmark freezes them. */
+/** How many targets of each kind there are. All are healthy until a benchmark freezes them. */
 export type TargetCounts = Readonly<Partial<Record<Health, number>>>;
 
 /** Targets that live in the same processes. */
@@ -133,7 +133,7 @@ export class SimulatedWorld {
 
   /** Waits until all ClusterTargets have Ready=True. */
   untilAllReady(signal: AbortSignal): Promise<void> {
-    const isReady = (): boolean => this.readyAmong('well', 'flapping', 'black-hole') === this.targets.length;
+    const isReady = (): boolean => this.readyAmong('healthy', 'flapping', 'black-hole') === this.targets.length;
     return this.until('all targets are ready again', isReady, signal);
   }
 

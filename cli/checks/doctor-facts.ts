@@ -49,10 +49,10 @@ export interface TargetFacts {
 /** Result of a dry run with an elected pod. */
 export type WebhookProbe =
   /** No namespace has opted in. */
-  | { readonly kind: 'nowhere' }
-  | { readonly kind: 'asked' }
+  | { readonly kind: 'not-opted-in' }
+  | { readonly kind: 'mutated' }
   /** The pod was returned unchanged. */
-  | { readonly kind: 'passed-by'; readonly namespace: string }
+  | { readonly kind: 'bypassed'; readonly namespace: string }
   | { readonly kind: 'failed'; readonly message: string };
 
 /** Something that could not be read. */

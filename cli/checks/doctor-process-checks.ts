@@ -8,7 +8,8 @@ import { foundOr, type DoctorFacts, type Finding, type Validity } from './doctor
 const SOON_MS = 7 * 86_400_000;
 const LEASE_PREFIX = 'isthmus-';
 /** Components with leader election. */
-const LED: ReadonlySet<string> = new Set(['scheduler', 'delegate-controller', 'virtual-node', 'peering', 'discovery']);
+const LEADER_ELECTED: ReadonlySet<string> =
+  new Set(['scheduler', 'delegate-controller', 'virtual-node', 'peering', 'discovery']);
 /** How long after its expiry a Lease should have a new holder, if any replica runs. In ms. */
 const TAKEN_OVER_MS = 30_000;
 
@@ -17,7 +18,8 @@ export function checkComponents({ leases, nowMs, server }: DoctorFacts): readonl
   const check = 'Components';
   const clusterNow = nowMs + (typeof server === 'object' ? server.aheadMs : 0);
   const own = leases.filter(
-    ({ metadata: { name = '' } }) => name.startsWith(LEASE_PREFIX) && LED.has(name.slice(LEASE_PREFIX.length)),
+    ({ metadata: { name = '' } }) =>
+      name.startsWith(LEASE_PREFIX) && LEADER_ELECTED.has(name.slice(LEASE_PREFIX.length)),
   );
   if (own.length === 0) {
     return [{
@@ -60,14 +62,14 @@ export function checkWebhook({ webhook, probe, targets }: DoctorFacts): readonly
     );
   }
   switch (probe.kind) {
-    case 'asked':
+    case 'mutated':
       return finding('ok', 'an elected pod in a dry run came back as a proxy pod');
-    case 'nowhere':
+    case 'not-opted-in':
       return finding(
         'warning', 'no namespace has opted in, so nothing is elected, and the webhook could not be tested',
         'Run "kubectl label namespace NAME multicluster-scheduler=enabled".',
       );
-    case 'passed-by':
+    case 'bypassed':
       return finding(
         'error',
         `an elected pod of namespace ${probe.namespace} came back unchanged: the API server did not call the webhook`,

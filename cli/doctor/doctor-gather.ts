@@ -119,7 +119,7 @@ async function probeWebhook(reader: FactReader): Promise<WebhookProbe> {
   const [first] =
     await reader.list(NAMESPACES, { labelSelector: `${NAMESPACE_OPT_IN_LABEL}=${NAMESPACE_OPT_IN_VALUE}` });
   const namespace = first?.metadata.name;
-  if (namespace === undefined) return { kind: 'nowhere' };
+  if (namespace === undefined) return { kind: 'not-opted-in' };
   const pod: Pod = {
     apiVersion: 'v1', kind: 'Pod',
     metadata: { namespace, generateName: 'isthmus-doctor-', annotations: { [ELECT_ANNOTATION]: '' } },
@@ -129,7 +129,7 @@ async function probeWebhook(reader: FactReader): Promise<WebhookProbe> {
     const stored = await client.transport.call<Pod>(
       { method: 'POST', path: `/api/v1/namespaces/${namespace}/pods`, query: { dryRun: 'All' }, body: pod }, signal,
     );
-    return stored.spec.schedulerName === PROXY_SCHEDULER ? { kind: 'asked' } : { kind: 'passed-by', namespace };
+    return stored.spec.schedulerName === PROXY_SCHEDULER ? { kind: 'mutated' } : { kind: 'bypassed', namespace };
   } catch (error) {
     signal.throwIfAborted();
     return { kind: 'failed', message: messageOf(error) };

@@ -75,9 +75,9 @@ export function findAdmiralty(
 function componentOf({ spec: { template } }: Deployment): AdmiraltyComponent | undefined {
   const { labels = {} } = template.metadata ?? {};
   const component = ADMIRALTY_COMPONENTS.find((known) => known === labels['component']);
-  const isAdmiraltys = CHART_NAMES.has(labels['app.kubernetes.io/name'] ?? '') ||
+  const isOwnedByAdmiralty = CHART_NAMES.has(labels['app.kubernetes.io/name'] ?? '') ||
     template.spec.containers.some(
       ({ image = '', env = [] }) => IMAGE.test(image) || env.some(({ name }) => OWN_VARIABLES.has(name)),
     );
-  return isAdmiraltys ? component : undefined;
+  return isOwnedByAdmiralty ? component : undefined;
 }

@@ -7,7 +7,7 @@ import { findCondition } from '../../model/objects/conditions.ts';
 import { selectableLabels } from '../../model/proxy/proxy-pod.ts';
 import { AppError, reasonOf } from '../../process/errors.ts';
 import { untilStopped } from '../../process/lifecycle.ts';
-import type { PolicyBook } from '../../scheduler/snapshot/placement-rules.ts';
+import type { PolicyIndex } from '../../scheduler/snapshot/placement-rules.ts';
 import { structured } from '../output/structured.ts';
 import { explainWithDryRun, readPod } from './explain-pod.ts';
 import { explanationMatrix } from './explanation-matrix.ts';
@@ -78,7 +78,7 @@ async function readPolicy(path: string): Promise<WrittenPolicy> {
   throw new AppError('BadInput', `${path} ${read.problem}.`);
 }
 
-function supposedFor(pod: Pod, book: PolicyBook, policy: WrittenPolicy): WhatIfPolicies {
+function supposedFor(pod: Pod, book: PolicyIndex, policy: WrittenPolicy): WhatIfPolicies {
   const { metadata } = pod;
   const found = supposePolicyApplies(
     { namespace: metadata.namespace ?? '', labels: selectableLabels(metadata) }, book, policy,

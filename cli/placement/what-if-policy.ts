@@ -10,7 +10,7 @@ import { violationOf } from '../../model/objects/schema-check.ts';
 import { exceedsYamlLimits, type YamlLimits } from '../../model/objects/yaml-limits.ts';
 import { labelsAlike } from '../../model/pod/pod.ts';
 import {
-  selectsPod, toKnownPolicy, type KnownPolicy, type PolicyBook, type SelectedObject,
+  selectsPod, toKnownPolicy, type KnownPolicy, type PolicyIndex, type SelectedObject,
 } from '../../scheduler/snapshot/placement-rules.ts';
 
 /** Which policy is supposed to apply: one of the pod's namespace, or one of the cluster. */
@@ -27,7 +27,7 @@ export interface WrittenPolicy extends PolicyName {
 /** Policies as if one of them applied to the pod. */
 export interface WhatIfPolicies {
   readonly kind: 'supposed';
-  readonly book: PolicyBook;
+  readonly book: PolicyIndex;
   /** `PlacementPolicy NAMESPACE/NAME` or `ClusterPlacementPolicy NAME`. */
   readonly title: string;
   readonly spec: PlacementPolicySpec;
@@ -83,7 +83,7 @@ export function readPolicyManifest(text: string): ReadPolicy {
 }
 
 /** The policies that could apply to pods of a namespace, those of the namespace first. */
-export function policiesFor(namespace: string, { policies }: PolicyBook): readonly PolicyName[] {
+export function policiesFor(namespace: string, { policies }: PolicyIndex): readonly PolicyName[] {
   const names = (known: readonly KnownPolicy[], kind: PolicyName['kind']) =>
     known.map(({ title }) => ({ kind, name: nameOf(title) })).toSorted((a, b) => (a.name < b.name ? -1 : 1));
   return [
@@ -101,7 +101,7 @@ function nameOf(title: string): string {
  * another one that of all policies of its kind that apply. With a spec, the policy is as written, and need not exist.
  */
 export function supposePolicyApplies(
-  pod: SelectedObject, book: PolicyBook, { kind, name, written }: WrittenPolicy,
+  pod: SelectedObject, book: PolicyIndex, { kind, name, written }: WrittenPolicy,
 ): WhatIfPolicy {
   if (!book.isComplete) {
     return impossible('Placement policies cannot be read.', 'It needs the permission to list policies and namespaces.');
@@ -160,7 +160,7 @@ function titlesOf(policies: readonly KnownPolicy[]): readonly string[] {
 }
 
 /** The policy as if it selected pods like this one: its spread counts those. */
-function selecting(policy: KnownPolicy, pod: SelectedObject, { namespaces }: PolicyBook): KnownPolicy {
+function selecting(policy: KnownPolicy, pod: SelectedObject, { namespaces }: PolicyIndex): KnownPolicy {
   if (selectsPod(policy, pod, namespaces)) return policy;
   const { namespaceSelector: _elsewhere, ...spec } = policy.spec;
   return { ...policy, spec: { ...spec, podSelector: { matchLabels: labelsAlike(pod.labels) } } };

@@ -9,7 +9,7 @@ import { explainPod, type Explanation } from '../../scheduler/explain/explain.ts
 import { requirementsIn } from '../../scheduler/decision/filters.ts';
 import type { PodClass } from '../../scheduler/snapshot/placed-pods.ts';
 import { PlacedPods } from '../../scheduler/snapshot/placed-pods.ts';
-import type { PolicyBook } from '../../scheduler/snapshot/placement-rules.ts';
+import type { PolicyIndex } from '../../scheduler/snapshot/placement-rules.ts';
 import { toPodToSchedule, type PlacementContext } from '../../scheduler/decision/placement-constraints.ts';
 import { restoreTarget, type RecordedTarget } from '../../scheduler/explain/recorded-inputs.ts';
 import { schedulePod } from '../../scheduler/decision/schedule-pod.ts';
@@ -23,7 +23,7 @@ import type { PodsInFlight } from '../placement/in-flight-pods.ts';
 /** Inputs of a plan, as written by `isthmus plan --record`. */
 export interface RecordedState {
   readonly targets: readonly RecordedTarget[];
-  readonly policies: PolicyBook;
+  readonly policies: PolicyIndex;
   readonly placed: readonly PodClass[];
   /** Pods in flight that the targets' own capacity does not show: already subtracted. */
   readonly inFlight?: readonly PodsInFlight[];
@@ -85,7 +85,7 @@ export function admitPlanned(pod: Pod, uid: string, { policies, elections }: Rec
 
 /** A recording without namespaces knows nothing of them. */
 function namespaceProblem(
-  namespace: string, { isComplete, namespaces }: PolicyBook, election: Election | undefined,
+  namespace: string, { isComplete, namespaces }: PolicyIndex, election: Election | undefined,
 ): AdmittedPod | undefined {
   if (!isComplete || namespaces.size === 0 || election !== undefined) return undefined;
   const labels: StringMap | undefined = namespaces.get(namespace);

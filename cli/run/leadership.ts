@@ -39,16 +39,16 @@ export function leaseName(component: string): string {
 /** Every replica runs it, leader or not. */
 const KUBELET_API = 'kubelet-api';
 
-/** They only write by server-side apply, or what they have just seen, so that two replicas do no harm. */
-const LED_BY_OTHERS: ReadonlySet<string> = new Set(['peering', 'discovery']);
+/** Safe with two active replicas: they write only by server-side apply, or against an object that was just read. */
+const SAFE_WITHOUT_LEASE: ReadonlySet<string> = new Set(['peering', 'discovery']);
 
 /**
  * Beside other components, peering and discovery need no Lease of their own, which would cost a request every six
  * seconds.
  */
-export function leasedComponents(acting: readonly string[]): readonly string[] {
-  const led = acting.filter((component) => component !== KUBELET_API);
-  const others = led.filter((component) => !LED_BY_OTHERS.has(component));
+export function leasedComponents(components: readonly string[]): readonly string[] {
+  const led = components.filter((component) => component !== KUBELET_API);
+  const others = led.filter((component) => !SAFE_WITHOUT_LEASE.has(component));
   return others.length === 0 ? led : others;
 }
 

@@ -53,7 +53,7 @@ async function withDelegate(
 }
 
 /** The target grants the permission for a stream when it is asked for. */
-function asking({ chaperon }: DelegateAccess): typeof openExchange {
+function streamOpener({ chaperon }: DelegateAccess): typeof openExchange {
   return (transport, asked, signal) => openStream({ transport, chaperon }, asked, signal);
 }
 
@@ -94,7 +94,7 @@ async function printLog(delegate: DelegateAccess, flags: LogFlags, signal: Abort
   };
   const query = Object.entries(wanted)
     .flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)] as const]));
-  const { response } = await asking(delegate)(transport, { method: 'GET', path: `${path}/log`, query }, signal);
+  const { response } = await streamOpener(delegate)(transport, { method: 'GET', path: `${path}/log`, query }, signal);
   const status = response.statusCode ?? 0;
   if (status >= 300) throw toApiError({ status, retryAfter: undefined, body: Buffer.from(await text(response)) });
   await pipeline(response, process.stdout, { end: false });
@@ -135,7 +135,7 @@ async function runCommand(
   ];
   const channels = await openPodChannels(
     transport, { path: `${path}/exec`, query, protocols: ['v5.channel.k8s.io', 'v4.channel.k8s.io'] }, signal,
-    asking(delegate),
+    streamOpener(delegate),
   );
   let status = '';
   channels.onMessage = (channel, data) => {
@@ -229,7 +229,7 @@ async function forward(
     socket.on('error', () => undefined); // 'close' follows
     openPodChannels(
       transport, { path: `${path}/portforward`, query: [['ports', String(remote)]], protocols: ['v4.channel.k8s.io'] },
-      signal, asking(delegate),
+      signal, streamOpener(delegate),
     ).then(
       (channels) => carry(socket, channels),
       (error: unknown) => {

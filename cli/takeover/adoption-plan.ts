@@ -41,7 +41,7 @@ export interface AdoptionPlan {
 
 /** Plans the adoption of all of Admiralty's proxy pods that run in the target. */
 export function planAdoption(state: AdoptionState): AdoptionPlan {
-  const answers = state.proxies.filter(isAdmiraltys).flatMap((proxy) => {
+  const answers = state.proxies.filter(isOwnedByAdmiralty).flatMap((proxy) => {
     const nodeName = proxy.spec.nodeName ?? '';
     return nodeName === '' || nodeName === state.target.nodeName ? [adoptionOf(proxy, state)] : [];
   });
@@ -55,7 +55,7 @@ export function planAdoption(state: AdoptionState): AdoptionPlan {
  * Our proxy pods have our finalizer from admission until their delegate is gone; one whose migration was rolled back
  * does not.
  */
-function isAdmiraltys(pod: Pod): boolean {
+function isOwnedByAdmiralty(pod: Pod): boolean {
   return isProxyPod(pod) && pod.metadata.finalizers?.includes(DELEGATE_FINALIZER) !== true;
 }
 

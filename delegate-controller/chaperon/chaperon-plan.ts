@@ -8,7 +8,7 @@ import type { Condition, Pod } from '../../api/objects/core.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { UNCONFIRMED_GRACE_SECONDS } from '../../model/delegate/confirmation.ts';
 import { planRunOnceRemoval } from '../../model/delegate/delegation.ts';
-import { DELEGATE_REJECTED } from '../../model/delegate/remembered-delegate.ts';
+import { DELEGATE_REJECTED } from '../../model/delegate/cached-delegate.ts';
 import { failoverGraceSecondsOf } from '../../model/pod/source-lease.ts';
 import type { Plan } from '../../model/objects/plan.ts';
 import { isTerminal } from '../../model/pod/pod.ts';

@@ -73,7 +73,7 @@ function copiedFieldsOf(kind: FollowedKind, object: KubernetesObject): Readonly<
   const all: Readonly<Record<string, unknown>> = { ...object };
   let fields: Record<string, unknown> = {};
   for (const field of kind.copiedFields) if (all[field] !== undefined) fields[field] = all[field];
-  for (const { path, unless } of kind.setByEachCluster) {
+  for (const { path, unless } of kind.clusterLocalFields) {
     if (unless === undefined || valuesAt(fields, path)[0] !== unless) fields = withoutField(fields, path);
   }
   return fields;
@@ -145,9 +145,9 @@ export function planCopy(
 
 /** Whether a copy has a user's value where its cluster is to set one now: for an old copy, an API server does not. */
 function keepsItsOwn(
-  { setByEachCluster }: FollowedKind, existing: KubernetesObject, desired: KubernetesObject,
+  { clusterLocalFields }: FollowedKind, existing: KubernetesObject, desired: KubernetesObject,
 ): boolean {
-  return setByEachCluster.some(({ path, unless }) =>
+  return clusterLocalFields.some(({ path, unless }) =>
     unless !== undefined && valuesAt(existing, path)[0] === unless && valuesAt(desired, path)[0] === undefined);
 }
 

@@ -32,7 +32,7 @@ export interface FollowedKind {
    * Fields that are not copied, such as a Service's `clusterIP`: each cluster sets its own, `unless` the user set this
    * value.
    */
-  readonly setByEachCluster: readonly { readonly path: FieldPath; readonly unless?: string }[];
+  readonly clusterLocalFields: readonly { readonly path: FieldPath; readonly unless?: string }[];
   /** Rewrites what must differ in a target. */
   readonly rewrite?: (object: KubernetesObject) => KubernetesObject;
   /** Why an object of this kind must not leave its cluster; undefined when it may. */
@@ -68,21 +68,21 @@ export function parseFollowKey(text: string): FollowedName | undefined {
 const LINGER_MS = 5_000;
 /** What ConfigMaps and Secrets have in common: containers read them. */
 const NAMED = {
-  need: { kind: 'named' }, setByEachCluster: [], sourceAnnotations: {}, copyAnnotations: {}, lingerMs: LINGER_MS,
+  need: { kind: 'named' }, clusterLocalFields: [], sourceAnnotations: {}, copyAnnotations: {}, lingerMs: LINGER_MS,
 } as const;
 /** What Services and Ingresses have in common: traffic reaches pods by them. */
-const TRAFFIC = { copyAnnotations: { [IS_DELEGATE_ANNOTATION]: '' }, lingerMs: LINGER_MS } as const;
+const TRAFFIC_DEFAULTS = { copyAnnotations: { [IS_DELEGATE_ANNOTATION]: '' }, lingerMs: LINGER_MS } as const;
 
 /** All followed kinds. A kind comes after those that it refers to. */
 export const FOLLOWED_KINDS: readonly FollowedKind[] = [
   { ...NAMED, type: CONFIG_MAPS, copiedFields: ['data', 'binaryData', 'immutable'] },
   { ...NAMED, type: SECRETS, copiedFields: ['data', 'type', 'immutable'], reject: rejectToken },
   {
-    ...TRAFFIC,
+    ...TRAFFIC_DEFAULTS,
     type: SERVICES,
     need: { kind: 'selects', selectorOf: originalSelector },
     copiedFields: ['spec'],
-    setByEachCluster: [
+    clusterLocalFields: [
       { path: fieldPath('spec.clusterIP'), unless: 'None' },
       ...['spec.clusterIPs', 'spec.ipFamilies', 'spec.healthCheckNodePort', 'spec.ports[].nodePort'].map(
         (text) => ({ path: fieldPath(text) }),
@@ -92,7 +92,7 @@ export const FOLLOWED_KINDS: readonly FollowedKind[] = [
     sourceAnnotations: { [GLOBAL_ANNOTATION]: TRUE, [CILIUM_FORMER_GLOBAL_ANNOTATION]: TRUE },
   },
   {
-    ...TRAFFIC,
+    ...TRAFFIC_DEFAULTS,
     type: INGRESSES,
     need: {
       kind: 'refers-to',
@@ -100,7 +100,7 @@ export const FOLLOWED_KINDS: readonly FollowedKind[] = [
       paths: ['spec.rules[].http.paths[].backend.service.name', 'spec.defaultBackend.service.name'].map(fieldPath),
     },
     copiedFields: ['spec'],
-    setByEachCluster: [],
+    clusterLocalFields: [],
     sourceAnnotations: { [GLOBAL_ANNOTATION]: TRUE },
   },
 ];

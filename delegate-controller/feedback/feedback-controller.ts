@@ -1,7 +1,7 @@
 // Controller in the source that copies the state of chaperons and delegates to bound proxy pods, and propagates
 // deletes.
 import type { Pod } from '../../api/objects/core.ts';
-import type { Chaperon } from '../../model/delegate/remembered-delegate.ts';
+import type { Chaperon } from '../../model/delegate/cached-delegate.ts';
 import { regardingPod } from '../../model/proxy/event-record.ts';
 import { withTrustedAddresses } from '../../model/delegate/trusted-status.ts';
 import type { Plan } from '../../model/objects/plan.ts';
@@ -231,15 +231,15 @@ class Feedback {
   }
 
   async #copyStatus(
-    proxy: ProxyPod, { digest, plan, atLeast }: Extract<FeedbackStep, { kind: 'copy-status' }>, signal: AbortSignal,
+    proxy: ProxyPod, { digest, plan, fallback }: Extract<FeedbackStep, { kind: 'copy-status' }>, signal: AbortSignal,
   ): Promise<ReconcileResult> {
     const { source, logger } = this.#options;
     const before = shownPhase(proxy, this.#lastWrites.get(proxy.uid));
     try {
       const written = (await executeAndRead(source, plan.slice(0, 1), signal).catch((error: unknown) => {
-        if (atLeast === undefined || !isRejection(error)) throw error;
+        if (fallback === undefined || !isRejection(error)) throw error;
         logger.warn({ pod: proxy.key, error: messageOf(error) }, 'the status of a pod was rejected');
-        return executeAndRead(source, atLeast, signal);
+        return executeAndRead(source, fallback, signal);
       })) as Pod | undefined;
       const { status = {}, metadata } = written ?? {};
       if (before === 'Pending') recordShown(written, Date.now());

@@ -6,7 +6,7 @@ import {
   POD_MISSING_SINCE_ANNOTATION, TARGET_UNREACHABLE_CONDITION,
 } from '../../api/objects/keys.ts';
 import { POD_CHAPERONS, PODS } from '../../api/resource-types.ts';
-import type { Chaperon, DelegatePod } from '../../model/delegate/remembered-delegate.ts';
+import type { Chaperon, DelegatePod } from '../../model/delegate/cached-delegate.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import { stateOf, type SentChanges, type LiveChanges } from '../../model/pod/live-changes.ts';
 import {
@@ -56,7 +56,7 @@ export type FeedbackStep =
   | { readonly kind: 'copy-status' } & StatusWrite
   /** Report in the source that the pod's status is no longer updated. */
   | { readonly kind: 'report-outage'; readonly plan: Plan; readonly outage: ReportedOutage }
-  /** Send changes of the running pod to the target; the rest where it lets nobody change the pod. */
+  /** Send changes of the running pod to the target; `rest` is the next step where the target does not allow them. */
   | {
     readonly kind: 'apply-changes'; readonly chaperon: Chaperon; readonly wanted: SentChanges;
     readonly rest: FeedbackStep
@@ -74,7 +74,7 @@ export type FeedbackStep =
 /** Decides the next step. `lastWrite` is the last status that this process wrote to this proxy. */
 export function planFeedback(proxy: ProxyPod, target: BoundTarget, lastWrite?: WrittenStatus): FeedbackStep {
   // The delegate of a proxy that Admiralty created is not in our caches: conclude nothing.
-  return proxy.isAdmiraltys === true ? { kind: 'no-change' } : planOwn(proxy, target, lastWrite);
+  return proxy.isOwnedByAdmiralty === true ? { kind: 'no-change' } : planOwn(proxy, target, lastWrite);
 }
 
 function planOwn(proxy: ProxyPod, target: BoundTarget, lastWrite: WrittenStatus | undefined): FeedbackStep {
@@ -117,15 +117,15 @@ function planEnd(
 }
 
 function planDelegateGone(proxy: ProxyPod, chaperon: Chaperon | undefined): FeedbackStep {
-  if (chaperon?.expired?.mayRunAgain === true) return { kind: 'delete-chaperon', plan: planRevival(chaperon) };
+  if (chaperon?.expired?.mayRunAgain === true) return { kind: 'delete-chaperon', plan: planRecreation(chaperon) };
   return { kind: 'confirm-delegate-gone', plan: planProxyDeletion(proxy) };
 }
 
 /**
- * It was bound in time, but the target did not get the confirmation: the target recreates the delegate. With the
- * version that was seen, since a mark that the target has made since then says something new.
+ * It was bound in time, but the target did not get the confirmation: the target recreates the delegate. The patch has
+ * the observed resourceVersion, so it conflicts if the target has changed the annotations since.
  */
-function planRevival({ namespace, name, resourceVersion }: Chaperon): Plan {
+function planRecreation({ namespace, name, resourceVersion }: Chaperon): Plan {
   const annotations =
     { [CONFIRM_BEFORE_ANNOTATION]: null, [EXPIRED_AT_ANNOTATION]: null, [POD_MISSING_SINCE_ANNOTATION]: null };
   return [{
@@ -220,7 +220,7 @@ function planDelegatePodDeletion(pod: Chaperon, graceSeconds: number | undefined
  * Removes the finalizer of a delegate that the source created, that must not run again and that has stopped: after its
  * proxy shows the terminal status, or when no proxy needs it. `proxy` is the current pod of its name, if any.
  */
-export function planRunOnceRelease(pod: Chaperon, proxy: ProxyPod | undefined): Plan {
+export function planRunOnceFinalizerRemoval(pod: Chaperon, proxy: ProxyPod | undefined): Plan {
   if (!isStoppedWithFinalizer(pod)) return [];
   if (proxy?.uid !== pod.parentUid || isTerminal(proxy.phase)) return planRunOnceRemoval(pod);
   const isShown = proxy.nodeName !== undefined && (!proxy.terminating || holdsFinalizer(proxy));

@@ -5,7 +5,7 @@ import type { ClusterClient, ObjectName } from '../../kubernetes/client/cluster-
 import type { TargetSession } from '../../targets/target-session.ts';
 import {
   toChaperonRecord, toDelegatePodRecord, type Chaperon, type DelegatePod,
-} from '../../model/delegate/remembered-delegate.ts';
+} from '../../model/delegate/cached-delegate.ts';
 import { isDelegateGone } from '../../model/delegate/delegation.ts';
 import { delegateName } from '../../model/naming/names.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';

@@ -6,7 +6,7 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import type { EventSink } from '../../kubernetes/controller/event-recorder.ts';
 import { executeEach, executePlan, type Rejected } from '../../kubernetes/controller/execute-plan.ts';
 import { DELEGATIONS } from '../../model/delegate/delegation.ts';
-import type { Chaperon } from '../../model/delegate/remembered-delegate.ts';
+import type { Chaperon } from '../../model/delegate/cached-delegate.ts';
 import type { Plan } from '../../model/objects/plan.ts';
 import { planLiveChanges, withTakenBack, writeSentChanges } from '../../model/pod/live-changes.ts';
 import { regardingPod } from '../../model/proxy/event-record.ts';

@@ -3,7 +3,7 @@ import type { PodPhase, PodStatus } from '../../api/objects/core.ts';
 import { TARGET_UNREACHABLE_CONDITION } from '../../api/objects/keys.ts';
 import { PODS } from '../../api/resource-types.ts';
 import { withOwnGenerations } from '../../model/delegate/observed-generation.ts';
-import type { Chaperon, DelegatePod } from '../../model/delegate/remembered-delegate.ts';
+import type { Chaperon, DelegatePod } from '../../model/delegate/cached-delegate.ts';
 import { withTrustedConditions } from '../../model/delegate/trusted-status.ts';
 import type { Plan } from '../../model/objects/plan.ts';
 import { isLater } from '../../model/objects/resource-version.ts';
@@ -48,17 +48,17 @@ export interface StatusWrite {
    * Written instead when the source's API server rejects the status. Of the end of a terminating proxy the phase alone,
    * so that nothing keeps the proxy pod indefinitely.
    */
-  readonly atLeast?: Plan;
+  readonly fallback?: Plan;
 }
 
-/** Decides it; undefined when the proxy shows the status, or will once the cache has the last write. */
+/** The status to write; undefined when the proxy shows it already, or will once the cache has the last write. */
 export function planStatus(
   proxy: ProxyPod, reported: PodStatus, { lastWrite, chaperon, delegate }: StatusContext,
 ): StatusWrite | undefined {
   const { resourceVersion, containers = [], ownConditions = [] } = proxy;
   const kept = ownConditions.filter(({ type }) => type !== TARGET_UNREACHABLE_CONDITION);
-  const believed = withTrustedConditions(withoutSourceGates(reported, chaperon), proxy.gateTypes);
-  const own = withOwnGenerations(copiedStatus(believed), proxy, delegate, chaperon);
+  const trusted = withTrustedConditions(withoutSourceGates(reported, chaperon), proxy.gateTypes);
+  const own = withOwnGenerations(copiedStatus(trusted), proxy, delegate, chaperon);
   const status = withSourceConditions(statusOfContainers(own, containers), kept);
   const isFirst = shownPhase(proxy, lastWrite) === 'Pending';
   if (isFirst && isEmptyStatus(status) && kept.length === ownConditions.length) return undefined;
@@ -70,16 +70,17 @@ export function planStatus(
   // Conditions are written as a list, and an annotation may be new: concurrent changes of the source must not be lost,
   // nor may a late write revert a terminal status.
   const metadata = { resourceVersion, ...(merged && { annotations: merged }) };
-  return { digest, plan: [statusPatch(proxy, metadata, toStatusPatch(status))], ...atLeastOf(proxy, status, metadata) };
+  const plan = [statusPatch(proxy, metadata, toStatusPatch(status))];
+  return { digest, plan, ...fallbackOf(proxy, status, metadata) };
 }
 
-function atLeastOf(proxy: ProxyPod, status: PodStatus, metadata: object): Pick<StatusWrite, 'atLeast'> {
+function fallbackOf(proxy: ProxyPod, status: PodStatus, metadata: object): Pick<StatusWrite, 'fallback'> {
   const { phase, reason, message } = status;
   if (proxy.terminating && isTerminal(phase)) {
-    return { atLeast: [statusPatch(proxy, { resourceVersion: proxy.resourceVersion }, { phase, reason, message })] };
+    return { fallback: [statusPatch(proxy, { resourceVersion: proxy.resourceVersion }, { phase, reason, message })] };
   }
   const rest = withoutDevices(status);
-  return rest === undefined ? {} : { atLeast: [statusPatch(proxy, metadata, toStatusPatch(rest))] };
+  return rest === undefined ? {} : { fallback: [statusPatch(proxy, metadata, toStatusPatch(rest))] };
 }
 
 function statusPatch({ namespace, name }: ProxyPod, metadata: object, status: object): Plan[number] {

@@ -2,7 +2,7 @@
 // were observed, no uncached read has to confirm that nothing is left. How a delegate ended is kept until its proxy is
 // gone.
 import { ObservedDeletions } from '../../model/delegate/observed-deletions.ts';
-import type { Chaperon, DelegatePod } from '../../model/delegate/remembered-delegate.ts';
+import type { Chaperon, DelegatePod } from '../../model/delegate/cached-delegate.ts';
 import { isTerminal } from '../../model/pod/pod.ts';
 import type { TargetSession } from '../../targets/target-session.ts';
 

@@ -8,7 +8,7 @@ import { isForbidden, isNotFound } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import type { Informer } from '../../kubernetes/watch/informer.ts';
 import { fullInformersOf } from '../../kubernetes/watch/full-objects.ts';
-import type { Chaperon, DelegatePod } from '../../model/delegate/remembered-delegate.ts';
+import type { Chaperon, DelegatePod } from '../../model/delegate/cached-delegate.ts';
 import { asReachedFromHere, podAddressesOf, readPodPlane, type PodPlane } from '../../model/network/pod-plane.ts';
 
 /** Where the objects are. */

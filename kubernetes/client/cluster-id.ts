@@ -22,7 +22,7 @@ export async function readClusterId(client: ClusterClient, signal: AbortSignal):
 }
 
 /** The same, tried until it succeeds. Throws only what denies it for good: an abort, or missing permissions. */
-export async function readClusterIdInTheEnd(client: ClusterClient, signal: AbortSignal): Promise<string> {
+export async function readClusterIdWithRetry(client: ClusterClient, signal: AbortSignal): Promise<string> {
   for (let failures = 1; ; failures += 1) {
     try {
       return await readClusterId(client, signal);
@@ -38,6 +38,6 @@ export async function isAnotherCluster(
   client: ClusterClient, id: string | undefined, signal: AbortSignal,
 ): Promise<boolean> {
   if (id === undefined) return false;
-  const current = await readClusterIdInTheEnd(client, signal).catch(() => id);
+  const current = await readClusterIdWithRetry(client, signal).catch(() => id);
   return current !== id && !signal.aborted;
 }

@@ -59,12 +59,12 @@ const FOLLOW_TARGETS: readonly PolicyRule[] = [
   onlyNamed(rule('coordination.k8s.io', ['leases'], ['list', 'watch']), ADMIRALTY_SOURCE_LEASES), // detects Admiralty
 ];
 /** Ranges of the own cluster, where no tenant's target, and no target's pod, may be; its nodes' are read as well. */
-const KNOW_OWN_RANGES: readonly PolicyRule[] = [
+const READ_OWN_CIDRS: readonly PolicyRule[] = [
   rule('networking.k8s.io', ['servicecidrs'], ['list']),
   onlyNamed(rule('discovery.k8s.io', ['endpointslices'], ['get']), ['kubernetes']), // where the API servers are
 ];
 /** Watching this very cluster as a target. */
-const FOLLOW_ITSELF = rule(ADMIRALTY_GROUP, ['podchaperons', 'clustersummaries'], READ);
+const WATCH_SELF_AS_TARGET = rule(ADMIRALTY_GROUP, ['podchaperons', 'clustersummaries'], READ);
 
 /** Virtual nodes, namespaces and policies decide where a pod may run. */
 const PLACEMENT_INPUTS: readonly PolicyRule[] = [
@@ -87,7 +87,7 @@ const WEBHOOK: readonly PolicyRule[] = [
 
 const SCHEDULER: readonly PolicyRule[] = [
   ...FOLLOW_TARGETS,
-  ...KNOW_OWN_RANGES,
+  ...READ_OWN_CIDRS,
   ...PLACEMENT_INPUTS,
   // removes the finalizer; replaces a pod whose target was lost before it was bound
   rule('', ['pods'], ['patch', 'delete']),
@@ -102,12 +102,12 @@ const SCHEDULER: readonly PolicyRule[] = [
   rule(ISTHMUS_GROUP, ['clusterdecisions/status'], ['patch']),
 ];
 // candidates
-const SCHEDULER_SELF: readonly PolicyRule[] = [FOLLOW_ITSELF, rule(ADMIRALTY_GROUP, ['podchaperons'], WRITE)];
+const SCHEDULER_SELF: readonly PolicyRule[] = [WATCH_SELF_AS_TARGET, rule(ADMIRALTY_GROUP, ['podchaperons'], WRITE)];
 
 /** Feedback, follow, failover. */
 const DELEGATE_CONTROLLER_SOURCE: readonly PolicyRule[] = [
   ...FOLLOW_TARGETS,
-  ...KNOW_OWN_RANGES,
+  ...READ_OWN_CIDRS,
   ...PLACEMENT_INPUTS, // a Service goes only where its pods may run
   rule('', ['pods'], ['patch', 'delete']),
   rule('', ['pods/status'], ['patch']),
@@ -148,7 +148,7 @@ const DELEGATE_CONTROLLER_SELF: readonly PolicyRule[] = [
 const VIRTUAL_NODE: readonly PolicyRule[] = [
   ...FOLLOW_TARGETS,
   rule('events.k8s.io', ['events'], ['create', 'patch']),
-  ...KNOW_OWN_RANGES,
+  ...READ_OWN_CIDRS,
   rule('', ['nodes'], [...READ, ...WRITE]),
   rule('', ['nodes/status'], ['patch']),
   rule(ADMIRALTY_GROUP, ['targets/status', 'clustertargets/status'], ['patch']),
@@ -162,7 +162,7 @@ const VIRTUAL_NODE: readonly PolicyRule[] = [
 ];
 /** What a source's identity may see and do in other targets. */
 const VIRTUAL_NODE_SELF: readonly PolicyRule[] = [
-  FOLLOW_ITSELF,
+  WATCH_SELF_AS_TARGET,
   rule('', ['pods/log'], ['get']),
   rule('', STREAMED, ['create', 'get']),
   rule(POD_METRICS.group, ['pods'], ['list']), // kubectl top
@@ -195,7 +195,7 @@ const PEERING_TARGET: readonly PolicyRule[] = [
 /** Registries of other tools, and the targets that are made of them. Secrets are read where administrators allow it. */
 const DISCOVERY: readonly PolicyRule[] = [
   READ_CLUSTER_ID,
-  ...KNOW_OWN_RANGES,
+  ...READ_OWN_CIDRS,
   rule('', ['nodes'], ['list']), // addresses of the own cluster, where no registered one may be
   onlyNamed(rule('coordination.k8s.io', ['leases'], ['list', 'watch']), ADMIRALTY_SOURCE_LEASES), // detects Admiralty
   rule(ISTHMUS_GROUP, ['targetdiscoveries'], ['list', 'watch']),

@@ -7,7 +7,7 @@ import { RUN_ONCE_FINALIZER } from '../../api/objects/keys.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { POD_CHAPERONS, PODS } from '../../api/resource-types.ts';
-import type { Chaperon } from './remembered-delegate.ts';
+import type { Chaperon } from './cached-delegate.ts';
 import { toDelegateMeta, toDelegatePodSpec } from './delegate-manifest.ts';
 import type { Plan } from '../objects/plan.ts';
 import { splitKey } from '../../model/pod/pod.ts';

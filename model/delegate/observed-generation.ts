@@ -2,7 +2,7 @@
 // target's kubelet has acted on. A delegate counts generations of its own, so they are translated.
 import type { Condition, PodStatus } from '../../api/objects/core.ts';
 import type { ProxyPod } from '../proxy/proxy-pod.ts';
-import type { Chaperon, DelegatePod } from './remembered-delegate.ts';
+import type { Chaperon, DelegatePod } from './cached-delegate.ts';
 
 /**
  * The status with generations of the proxy; without any when the delegate, or the generation of either pod, is not

@@ -44,7 +44,7 @@ const REFERENCE_PATHS: Readonly<Record<string, readonly string[]>> = {
  * Every cluster publishes its own CA under this name in every namespace (kube-controller-manager,
  * root-ca-certificate-publisher).
  */
-const CLUSTER_OWN: ReadonlySet<string> = new Set(['configmaps/kube-root-ca.crt']);
+const CLUSTER_LOCAL: ReadonlySet<string> = new Set(['configmaps/kube-root-ca.crt']);
 
 const PATHS: readonly { readonly plural: string; readonly path: FieldPath }[] =
   Object.entries(REFERENCE_PATHS).flatMap(([plural, texts]) =>
@@ -53,7 +53,8 @@ const PATHS: readonly { readonly plural: string; readonly path: FieldPath }[] =
 
 function forEveryContainerList(path: string): string[] {
   if (!path.startsWith('containers')) return [path];
-  return ['containers', 'initContainers', 'ephemeralContainers'].map((sort) => path.replace('containers', sort));
+  return ['containers', 'initContainers', 'ephemeralContainers']
+    .map((listName) => path.replace('containers', listName));
 }
 
 /** OpenShift puts a ConfigMap of its own into the volume of the token. */
@@ -73,7 +74,7 @@ export function podReferences(pod: Pod): readonly string[] {
   }
   return references === undefined
     ? []
-    : [...references].filter((reference) => !CLUSTER_OWN.has(reference)).toSorted();
+    : [...references].filter((reference) => !CLUSTER_LOCAL.has(reference)).toSorted();
 }
 
 /** Maximum number of interned needs; above it they are just not shared. */

@@ -93,7 +93,7 @@ export interface ProxyPod {
   /** After the binding: keys of targets that were lost when it was placed. */
   readonly lostTargets?: readonly string[];
   /** After the binding: Admiralty created it, and it is not adopted yet, so it is ignored. */
-  readonly isAdmiraltys?: true;
+  readonly isOwnedByAdmiralty?: true;
   /** Of an adopted one: name of its delegate, which is not derived from its UID. */
   readonly adoptedDelegate?: string;
   /** Annotations that are not ours; only after the binding. */
@@ -158,7 +158,8 @@ function gateTypesOf({ spec: { readinessGates = [] } }: Pod): readonly string[] 
 function boundFields(pod: Pod, shared: SharedValues): Pick<
   ProxyPod,
   'nodeName' | 'statusDigest' | 'containers' | 'ownConditions' | 'changes' | 'gates' | 'gateTypes'
-    | 'failoverGraceSeconds' | 'lostTargets' | 'isAdmiraltys' | 'adoptedDelegate' | 'annotations' | 'copiedAnnotations'
+    | 'failoverGraceSeconds' | 'lostTargets' | 'isOwnedByAdmiralty' | 'adoptedDelegate' | 'annotations'
+    | 'copiedAnnotations'
 > {
   const { metadata, spec, status } = pod;
   const [changes, gates, copiedAnnotations] = [specChangesOf(pod), gatesOf(pod), copiedAnnotationKeys(metadata)];
@@ -183,11 +184,12 @@ function boundFields(pod: Pod, shared: SharedValues): Pick<
 /** Admiralty's proxies have a manifest instead of a record, and lack our finalizer. */
 function originOf(
   { annotations = {}, finalizers = [] }: ObjectMeta,
-): Pick<ProxyPod, 'isAdmiraltys' | 'adoptedDelegate'> {
+): Pick<ProxyPod, 'isOwnedByAdmiralty' | 'adoptedDelegate'> {
   const adoptedDelegate = annotations[ADOPTED_DELEGATE_ANNOTATION];
   if (adoptedDelegate !== undefined) return { adoptedDelegate };
-  const isAdmiraltys = annotations[SOURCE_MANIFEST_ANNOTATION] !== undefined && !hasAdmissionRecord({ annotations });
-  return isAdmiraltys && !finalizers.includes(DELEGATE_FINALIZER) ? { isAdmiraltys: true } : {};
+  const hasManifestAlone =
+    annotations[SOURCE_MANIFEST_ANNOTATION] !== undefined && !hasAdmissionRecord({ annotations });
+  return hasManifestAlone && !finalizers.includes(DELEGATE_FINALIZER) ? { isOwnedByAdmiralty: true } : {};
 }
 
 /** Kinds that replace pods by pods of other names. A StatefulSet reuses the name. */

@@ -3,8 +3,8 @@
 // only evaluates the targets that changed since the last decision of its class. The results equal those of {@link
 // schedulePod}, and tests verify that.
 import type { ChangeLog } from './change-log.ts';
-import { concerns, FILTERS, UNCACHED_FILTERS, prepareFilters, type PreparedFilter } from '../decision/filters.ts';
-import { comparesTargets } from '../decision/per-target.ts';
+import { isUsableFrom, FILTERS, UNCACHED_FILTERS, prepareFilters, type PreparedFilter } from '../decision/filters.ts';
+import { dependsOnOtherTargets } from '../decision/per-target.ts';
 import { placementKey } from './placement-key.ts';
 import { RankTree } from './rank-tree.ts';
 import { rankTarget, schedulePod, type RejectedTarget, type SchedulingDecision } from '../decision/schedule-pod.ts';
@@ -59,7 +59,7 @@ export class EquivalenceCache {
    * change; without it all targets are evaluated.
    */
   decide(pod: PodToSchedule, targets: readonly TargetSnapshot[], changes?: ChangeLog): SchedulingDecision {
-    return comparesTargets(pod) ? schedulePod(pod, targets) : this.#classOf(pod).decide(pod, targets, changes);
+    return dependsOnOtherTargets(pod) ? schedulePod(pod, targets) : this.#classOf(pod).decide(pod, targets, changes);
   }
 
   #classOf(pod: PodToSchedule): PodClass {
@@ -157,7 +157,7 @@ class PodClass {
   }
 
   #judge(pod: PodToSchedule, target: TargetSnapshot, i: number): void {
-    const concerned = concerns(target, pod.namespace);
+    const concerned = isUsableFrom(target, pod.namespace);
     const rejection = concerned ? this.#classRejection(pod, target) : undefined;
     this.#noteRejection(i, target.key, rejection);
     this.#rejections[i] = rejection;

@@ -2,7 +2,7 @@
 // ledger of assumed pods for this; a command sees only the clusters.
 import type { ClusterSummary } from '../../api/kinds/cluster-summary.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
-import type { Chaperon, DelegatePod } from '../../model/delegate/remembered-delegate.ts';
+import type { Chaperon, DelegatePod } from '../../model/delegate/cached-delegate.ts';
 import { isTerminal } from '../../model/pod/pod.ts';
 
 /** A proxy pod whose capacity in a target is reserved but not yet counted there. */

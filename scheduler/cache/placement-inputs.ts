@@ -7,7 +7,7 @@ import { CLUSTER_PLACEMENT_POLICIES, NAMESPACES, NODES, PLACEMENT_POLICIES } fro
 import { VIRTUAL_NODES } from '../../model/proxy/proxy-selection.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
-import { toKnownPolicy, type KnownPolicy, type PolicyBook } from '../snapshot/placement-rules.ts';
+import { toKnownPolicy, type KnownPolicy, type PolicyIndex } from '../snapshot/placement-rules.ts';
 
 /** The fields of a virtual node that placement reads. */
 type NodeRecord = Pick<Node, 'metadata' | 'spec'>;
@@ -27,7 +27,7 @@ export class PlacementInputs {
   readonly nodes: Informer<Node, NodeRecord>;
   readonly policies: readonly Informer<PlacementPolicy | ClusterPlacementPolicy, PolicyRecord>[];
   readonly namespaces: Informer<Namespace, StringMap>;
-  #book: PolicyBook | undefined;
+  #book: PolicyIndex | undefined;
 
   constructor(client: ClusterClient, logger: Logger) {
     const shared = { client, logger, selection: {} };
@@ -74,7 +74,7 @@ export class PlacementInputs {
   }
 
   /** All policies as currently cached. */
-  get book(): PolicyBook {
+  get book(): PolicyIndex {
     this.#book ??= {
       isComplete: this.policies.every((informer) => informer.hasSynced) && this.namespaces.hasSynced,
       policies: this.policies.flatMap((informer) => [...informer.records()]),

@@ -8,7 +8,7 @@ type Json<T> = T extends ReadonlyMap<unknown, unknown> | ReadonlySet<unknown> | 
 
 /**
  * Text that is equal for pods of one class. The fields left out only matter where targets are compared with one
- * another, and such decisions are not cached: see `comparesTargets`.
+ * another, and such decisions are not cached: see `dependsOnOtherTargets`.
  */
 export function placementKey(placement: PlacementConstraints | undefined): string {
   if (placement === undefined) return '';

@@ -3,7 +3,7 @@
 import { targetKey, type TargetRef } from '../../model/naming/target-ref.ts';
 import type { TargetCluster } from '../../targets/target-cluster.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
-import { withheldFrom } from '../../targets/target-object.ts';
+import { whyUnschedulable } from '../../targets/target-object.ts';
 import { TargetOutages } from './target-outages.ts';
 import type { Rejection } from '../snapshot/rejection.ts';
 import { toVirtualNodeInfo } from '../snapshot/virtual-node-info.ts';
@@ -58,7 +58,7 @@ export class ViewedTargets {
     });
     const unavailable = availability.kind !== 'ready'
       ? availability
-      : (object && withheldFrom(object)) ?? this.#restarted(ref);
+      : (object && whyUnschedulable(object)) ?? this.#restarted(ref);
     this.#views.update({ ref, key, nodeName, nodeInfo }, unavailable);
   }
 

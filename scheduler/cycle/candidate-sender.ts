@@ -53,16 +53,16 @@ export class CandidateSender {
     const { session } = target ?? {};
     // the target's return or removal enqueues the pod again
     if (target === undefined || session?.mode === undefined) return DONE;
-    const isAgain = memory.pendingCreate !== undefined;
-    if (!isAgain && !(await session.liveness.answersNow())) {
+    const isRetry = memory.pendingCreate !== undefined;
+    if (!isRetry && !(await session.liveness.probe())) {
       return this.#noteRejection(proxy, target, { rejection: SILENT, ms: REJECTION_MS.unreachable });
     }
     memory.targets.add(target.key);
-    if (!isAgain) memory.candidateSince = Date.now();
+    if (!isRetry) memory.candidateSince = Date.now();
     memory.pendingCreate = { kind: 'unconfirmed', target: target.key, chaperon: toSend.chaperon };
-    const timeout = { signal: session.liveness.silence, ms: connectionTimeoutMs(isAgain) };
-    const host = { client: session.client.withConnectTimeout(timeout), mode: session.mode, isAgain };
-    const probe = setTimeout(() => void session.liveness.answersNow(), UNANSWERED_MS);
+    const timeout = { signal: session.liveness.silence, ms: connectionTimeoutMs(isRetry) };
+    const host = { client: session.client.withConnectTimeout(timeout), mode: session.mode, isRetry };
+    const probe = setTimeout(() => void session.liveness.probe(), UNANSWERED_MS);
     const candidate = this.#toCandidate(proxy, toSend.chaperon, target);
     const answer = await createCandidate(host, candidate, signal).finally(() => clearTimeout(probe));
     if (answer.kind !== 'created') {

@@ -12,7 +12,7 @@ import { NotLeaderError } from '../../kubernetes/flow/fence.ts';
 import type { TargetCluster } from '../../targets/target-cluster.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
 import { CONFIRM_MARGIN_MS } from '../../model/delegate/confirmation.ts';
-import type { Chaperon, DelegatePod } from '../../model/delegate/remembered-delegate.ts';
+import type { Chaperon, DelegatePod } from '../../model/delegate/cached-delegate.ts';
 import { DELEGATIONS } from '../../model/delegate/delegation.ts';
 import { isTerminal } from '../../model/pod/pod.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
@@ -35,17 +35,17 @@ export function findCandidate(
 /** The state of a candidate that its target's objects do not show. */
 export function candidateStateOf(chaperon: Chaperon | undefined, { target, memory, now }: {
   readonly target: TargetCluster; readonly memory: PodMemory; readonly now: number
-}): Pick<Candidate, 'deletion' | 'isAbandoned' | 'mayMissDeadline'> {
+}): Pick<Candidate, 'deletion' | 'isAbandoned' | 'isCloseToDeadline'> {
   const deletion = memory.deletionOf(target.key, chaperon?.uid);
   const isAbandoned = memory.abandonedIn.has(target.key);
   return {
     ...(deletion !== undefined && { deletion }), ...(isAbandoned && { isAbandoned }),
-    ...(mayMissDeadline(target, chaperon, now) && { mayMissDeadline: true }),
+    ...(isCloseToDeadline(target, chaperon, now) && { isCloseToDeadline: true }),
   };
 }
 
 /** Whether a candidate that needs a confirmation could only be confirmed after its deadline. */
-function mayMissDeadline({ session }: TargetCluster, chaperon: Chaperon | undefined, now: number): boolean {
+function isCloseToDeadline({ session }: TargetCluster, chaperon: Chaperon | undefined, now: number): boolean {
   const before = chaperon?.confirmBefore;
   return before !== undefined && (session?.client.transport.clock.latest(now) ?? Infinity) > before - CONFIRM_MARGIN_MS;
 }
@@ -79,15 +79,15 @@ const CONNECTION_TIMEOUT_MS = 1_200;
 const RETRY_CONNECTION_TIMEOUT_MS = 15_000;
 
 /** How long a create may wait for a connection, in ms. */
-export function connectionTimeoutMs(isAgain: boolean): number {
-  return isAgain ? RETRY_CONNECTION_TIMEOUT_MS : CONNECTION_TIMEOUT_MS;
+export function connectionTimeoutMs(isRetry: boolean): number {
+  return isRetry ? RETRY_CONNECTION_TIMEOUT_MS : CONNECTION_TIMEOUT_MS;
 }
 
 /** The target of a candidate, and the delegation mode. */
 export interface CandidateHost {
   readonly client: ClusterClient;
   readonly mode: DelegationMode;
-  readonly isAgain?: boolean;
+  readonly isRetry?: boolean;
 }
 
 /** Outcome of a create. */
@@ -99,11 +99,11 @@ export type CandidateAnswer =
 
 /**
  * Creates a candidate. Retrying is safe: the name is derived from the proxy's UID, so there is never a second one.
- * `isAgain` says that the outcome of an earlier create is unknown: then neither a rejection nor a timeout proves that
+ * `isRetry` says that the outcome of an earlier create is unknown: then neither a rejection nor a timeout proves that
  * none exists. @throws the error of the call when its outcome is unknown; the pod must then stay with this target.
  */
 export async function createCandidate(
-  { client, mode, isAgain = false }: CandidateHost, chaperon: PodChaperon, signal: AbortSignal,
+  { client, mode, isRetry = false }: CandidateHost, chaperon: PodChaperon, signal: AbortSignal,
 ): Promise<CandidateAnswer> {
   const { type, toObject } = DELEGATIONS[mode];
   try {
@@ -114,13 +114,13 @@ export async function createCandidate(
   } catch (error) {
     if (isAlreadyExists(error)) return adopt(client, type, chaperon, signal);
     const outcome = error instanceof NotLeaderError ? 'unknown' : outcomeOf(error);
-    if (outcome === 'unknown' || (isAgain && outcome === 'not-sent')) throw error;
+    if (outcome === 'unknown' || (isRetry && outcome === 'not-sent')) throw error;
     if (outcome === 'not-sent') return {
       kind: 'unreachable', rejection: { reason: 'Unreachable', message: `it cannot be reached: ${messageOf(error)}` },
     };
     const rejected =
       { kind: 'rejected', rejection: toRejection(error as ApiError, chaperon.metadata.namespace ?? '') } as const;
-    return isAgain ? adopt(client, type, chaperon, signal).catch(instead(isNotFound, rejected)) : rejected;
+    return isRetry ? adopt(client, type, chaperon, signal).catch(instead(isNotFound, rejected)) : rejected;
   }
 }
 

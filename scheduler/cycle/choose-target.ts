@@ -13,11 +13,11 @@ import type { DecisionToLog } from '../explain/decision-log.ts';
 import { overriddenChaperon, type OverriddenChaperon } from '../snapshot/delegate-overrides.ts';
 import { toPlacementRecord } from '../explain/explain.ts';
 import { requirementsIn } from '../decision/filters.ts';
-import { comparesTargets } from '../decision/per-target.ts';
+import { dependsOnOtherTargets } from '../decision/per-target.ts';
 import { groupDoesNotFit, tooFewMembers } from '../queue/group-rejections.ts';
 import type { TargetClock } from './candidate-deadlines.ts';
 import type { ClusterCache } from './cluster-cache.ts';
-import { ruleAgainst, rulesFor, type PolicyBook } from '../snapshot/placement-rules.ts';
+import { ruleAgainst, rulesFor, type PolicyIndex } from '../snapshot/placement-rules.ts';
 import { toPodToSchedule } from '../decision/placement-constraints.ts';
 import { SCALE_UP_TIMEOUT_MS } from './placement.ts';
 import type { GroupState } from '../queue/pod-groups.ts';
@@ -83,7 +83,7 @@ interface TriedGroup {
   readonly targets: readonly TargetSnapshot[];
   /** Position in the change log of capacity. */
   readonly revision: number;
-  readonly policies: PolicyBook;
+  readonly policies: PolicyIndex;
   /** Change counter of placed pods. */
   readonly placed: number;
   /** When a rejection or a delay of a member ends, in ms of a monotonic clock. */
@@ -197,7 +197,7 @@ export class TargetChooser {
   }
 
   /** Why policies exclude a target of the pod by now: they, or the labels that they select by, may have changed. */
-  excluded(proxy: ProxyPod, target: string): Rejection | undefined {
+  exclusionOf(proxy: ProxyPod, target: string): Rejection | undefined {
     const rules = rulesFor(proxy, this.#state.context.policies);
     // what nobody can read excludes nothing that was chosen before
     if (rules.blocked !== undefined || rules.require.length + rules.forbid.length === 0) return undefined;
@@ -259,7 +259,7 @@ export class TargetChooser {
         decision.retryInSeconds === undefined ? [] : [decision.retryInSeconds * 1_000]
       )];
       return {
-        kind: 'none', rejected: decision.rejected, dependsOnPods: comparesTargets(pod),
+        kind: 'none', rejected: decision.rejected, dependsOnPods: dependsOnOtherTargets(pod),
         ...(waits.length > 0 && { retryMs: Math.min(...waits) }),
       };
     }

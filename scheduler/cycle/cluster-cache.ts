@@ -1,7 +1,7 @@
 // The scheduler's cache, kept current by watches: capacity of targets, and per-pod state of each pod without a node. It
 // decides nothing; each change enqueues the pods that it concerns.
 import type { Pod } from '../../api/objects/core.ts';
-import type { Chaperon, DelegatePod } from '../../model/delegate/remembered-delegate.ts';
+import type { Chaperon, DelegatePod } from '../../model/delegate/cached-delegate.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import type { Informer } from '../../kubernetes/watch/informer.ts';
 import { unbound } from '../../targets/proxy-pods.ts';
@@ -160,7 +160,7 @@ export class ClusterCache {
   #targetChanged(target: TargetCluster): void {
     if (this.#viewed.noteHealth(target)) this.podTracker.wakeWaiting();
     if (target.session?.hasSynced !== true) return;
-    if (target.mayAnswer) this.#heard.add(target.key);
+    if (target.isLikelyReachable) this.#heard.add(target.key);
     for (const proxy of unbound(this.#clusters.proxies)) {
       const memory = this.#memories.get(proxy.uid);
       // the watch resumes where it ended: it does not deliver a candidate again that still exists

@@ -6,7 +6,7 @@ import {
 } from '../../api/objects/keys.ts';
 import type { Condition } from '../../api/objects/core.ts';
 import { POD_CHAPERONS, PODS } from '../../api/resource-types.ts';
-import type { Chaperon, DelegatePod, Verdict } from '../../model/delegate/remembered-delegate.ts';
+import type { Chaperon, DelegatePod, Verdict } from '../../model/delegate/cached-delegate.ts';
 import { planChaperonDeletion } from '../../model/delegate/delegation.ts';
 import { NOTHING, type Plan } from '../../model/objects/plan.ts';
 import { isTerminal } from '../../model/pod/pod.ts';
@@ -38,9 +38,9 @@ export interface Candidate {
   /** Abandoned: the source no longer waits for a silent target, which stops the candidate itself at its deadline. */
   readonly isAbandoned?: boolean;
   /** Too little is left before its deadline: bound now, it could be stopped before the confirmation arrives. */
-  readonly mayMissDeadline?: boolean;
+  readonly isCloseToDeadline?: boolean;
   /** Why policies exclude its target by now. */
-  readonly excluded?: Rejection | undefined;
+  readonly exclusion?: Rejection | undefined;
   /** When waiting for its verdict started, or restarted because the target decided about others, in ms. */
   readonly waitingSince: number;
 }
@@ -111,28 +111,28 @@ function planCandidate(state: PlacementState, candidate: Candidate, now: number)
   // The candidate is being deleted, or only its delegate is left: try the next target when both are gone.
   if (chaperon === undefined || isBeingDeleted(candidate) || !candidate.reachable) return { kind: 'wait' };
   if (candidate.isAbandoned === true) return deleteCandidate(candidate, ABANDONED);
-  if (candidate.mayMissDeadline === true) {
+  if (candidate.isCloseToDeadline === true) {
     return { kind: 'remove-deadline', target: candidate.target, plan: planDeadlineRemoval(chaperon) };
   }
   // too late to bind: a bound pod must not lose its delegate
   if (candidate.deletion === 'sent') return deleteCandidate(candidate, undefined);
-  const lost = lossOf(chaperon, candidate);
+  const lost = withdrawalReason(chaperon, candidate);
   if (lost !== undefined || state.group === 'failed') return deleteCandidate(candidate, lost);
   return planByVerdict(state, candidate, now);
 }
 
 /** Why the candidate can not be bound any more. */
-function lossOf({ podMissing }: Chaperon, { excluded }: Candidate): Rejection | undefined {
+function withdrawalReason({ podMissing }: Chaperon, { exclusion }: Candidate): Rejection | undefined {
   return podMissing
     ? { reason: 'DelegateGone', message: 'its delegate pod was deleted there before the pod was bound' }
-    : excluded;
+    : exclusion;
 }
 
 const ABANDONED: Rejection =
   { reason: 'NoVerdict', message: 'it became unreachable after the candidate was sent, and deletes the unconfirmed ' +
     'candidate by itself' };
 
-/** The target is slow: it must not stop the candidate any more. */
+/** Removes the confirmation deadline, so that a slow target does not delete the candidate. */
 function planDeadlineRemoval({ namespace, name, uid }: Chaperon): Plan {
   return [{
     kind: 'patch', type: POD_CHAPERONS, at: { namespace, name }, patchType: 'merge',

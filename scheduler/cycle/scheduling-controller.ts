@@ -12,7 +12,7 @@ import { unbound, type SourceControllerOptions } from '../../targets/proxy-pods.
 import {
   countElectedPods, observeDecision, observeRejection, type ElectedPod,
 } from '../../process/placement-metrics.ts';
-import { SCHEDULING_GATED } from '../../model/delegate/remembered-delegate.ts';
+import { SCHEDULING_GATED } from '../../model/delegate/cached-delegate.ts';
 import { hasSurelyStopped } from '../../model/delegate/confirmation.ts';
 import { CandidateSender, REJECTION_MS } from './candidate-sender.ts';
 import { Confirmations, targetNamespaceOf } from './confirmation-controller.ts';
@@ -205,7 +205,7 @@ class Scheduling {
     const group = this.state.podTracker.groups.stateOf(proxy.uid)?.kind;
     memory.tooFewSince = group === 'too-few' ? (memory.tooFewSince ?? now) : undefined;
     return {
-      proxy, candidates: candidates.map((one) => ({ ...one, excluded: this.#chooser.excluded(proxy, one.target) })),
+      proxy, candidates: candidates.map((one) => ({ ...one, exclusion: this.#chooser.exclusionOf(proxy, one.target) })),
       pendingCreate: memory.pendingCreate !== undefined, tooFewSince: memory.tooFewSince,
       unobserved: this.state.unobserved(proxy, memory), scaleUpUntil: memory.scaleUpUntil,
       ...(group !== undefined && { group }),
@@ -225,7 +225,7 @@ class Scheduling {
     if (isGone) {
       memory.pendingCreate = undefined;
       this.state.candidateGone(memory, pending.target);
-    } else if (pending.kind === 'unconfirmed' && target.mayAnswer) {
+    } else if (pending.kind === 'unconfirmed' && target.isLikelyReachable) {
       // the same chaperon, though policies may have changed: without an answer it is unknown which of two arrived
       await this.#sender.send(proxy, { target: target.key, chaperon: pending.chaperon }, signal);
     }

@@ -29,7 +29,7 @@ export interface PreparedFilter {
 
 /**
  * All filters in order: the administrator's decisions, the user's constraints, the target's capacity. A Target of
- * another namespace is not reported at all: see {@link concerns}.
+ * another namespace is not reported at all: see {@link isUsableFrom}.
  */
 export const FILTERS: readonly Filter[] = [
   { name: 'Policy', prepare: policy }, // placement policies allow it
@@ -66,7 +66,7 @@ export function prepareFilters(pod: PodToSchedule, targets: readonly TargetSnaps
 export const UNCACHED_FILTERS: ReadonlySet<string> = new Set(['NotRejected']);
 
 /** Whether a target serves pods of this namespace: a Target serves only its own namespace. */
-export function concerns(target: TargetSnapshot, namespace: string): boolean {
+export function isUsableFrom(target: TargetSnapshot, namespace: string): boolean {
   return target.ref.kind === 'ClusterTarget' || target.ref.namespace === namespace;
 }
 

@@ -59,6 +59,6 @@ const BY_PLACEMENT: Comparing<PlacementConstraints> = {
  * Whether the decision on a target depends on other targets, by counts over targets or by delays. If not, each target
  * is evaluated on its own, and results are cached by target.
  */
-export function comparesTargets({ placement }: PodToSchedule): boolean {
+export function dependsOnOtherTargets({ placement }: PodToSchedule): boolean {
   return placement !== undefined && comparesAny(placement, BY_PLACEMENT);
 }

@@ -7,7 +7,7 @@ import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import type { ClusterConstraints, ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { overriddenChaperon } from '../snapshot/delegate-overrides.ts';
 import type { PlacedPods } from '../snapshot/placed-pods.ts';
-import { rulesFor, type PlacementRules, type PolicyBook } from '../snapshot/placement-rules.ts';
+import { rulesFor, type PlacementRules, type PolicyIndex } from '../snapshot/placement-rules.ts';
 import { parseWeights, type ScoreWeights } from '../../model/proxy/score-weights.ts';
 import { mergeWeights } from '../snapshot/default-weights.ts';
 import type { PlacementConstraints, PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
@@ -16,10 +16,10 @@ import type { NodeRequirements } from '../snapshot/node-requirements.ts';
 
 /**
  * Inputs of a decision that are the same for all pods, apart from the targets. Those of one pod are
- * {@link PodInQuestion}; both together become {@link PodToSchedule}.
+ * {@link PodToPlace}; both together become {@link PodToSchedule}.
  */
 export interface PlacementContext {
-  readonly policies: PolicyBook;
+  readonly policies: PolicyIndex;
   readonly placed: PlacedPods;
   /** The installation's weights; policies and pods may override them. */
   readonly weights?: Partial<ScoreWeights>;
@@ -27,7 +27,7 @@ export interface PlacementContext {
 }
 
 /** A pod to place, with the object to send to a target. `now` is in ms since the epoch. */
-export interface PodInQuestion {
+export interface PodToPlace {
   readonly proxy: ProxyPod;
   readonly sourcePod: Pod;
   readonly chaperon: PodChaperon;
@@ -36,7 +36,7 @@ export interface PodInQuestion {
 
 /** The pod as the decision reads it. `intern` returns one object for equal requirements. */
 export function toPodToSchedule(
-  question: PodInQuestion, context: PlacementContext, targets: Iterable<TargetSnapshot>, decided: Decided,
+  question: PodToPlace, context: PlacementContext, targets: Iterable<TargetSnapshot>, decided: EarlierDecisions,
 ): PodToSchedule {
   const { intern = (requirements) => requirements, rejectedBy } = decided;
   const { namespace, labels } = question.proxy;
@@ -49,7 +49,7 @@ export function toPodToSchedule(
 }
 
 /** State from earlier decisions. */
-export interface Decided {
+export interface EarlierDecisions {
   readonly rejectedBy: PodToSchedule['rejectedBy'];
   readonly intern?: (requirements: NodeRequirements) => NodeRequirements;
 }
@@ -121,7 +121,7 @@ function withPolicySpread(
  */
 function overridesFor(
   chaperon: PodChaperon, rules: PlacementRules, targets: Iterable<TargetSnapshot>,
-  intern: NonNullable<Decided['intern']>,
+  intern: NonNullable<EarlierDecisions['intern']>,
 ): Pick<PlacementConstraints, 'overridden' | 'unpatchable'> {
   if (rules.overrides === undefined) return {};
   const overridden = new Map<string, NodeRequirements>();

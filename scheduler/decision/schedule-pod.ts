@@ -1,5 +1,5 @@
 // Chooses the target of a pod: filter, score, select the best. Pure.
-import { concerns, fitsAfterScaleUp, prepareFilters, requirementsIn, type PreparedFilter } from './filters.ts';
+import { isUsableFrom, fitsAfterScaleUp, prepareFilters, requirementsIn, type PreparedFilter } from './filters.ts';
 import { replicaShareRank, type ReplicaShareRank } from './replica-shares.ts';
 import { prepareScores, weightedMean, type PreparedScore } from './scores.ts';
 import type { PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
@@ -39,11 +39,11 @@ export function schedulePod(pod: PodToSchedule, targets: Iterable<TargetSnapshot
   return { kind: 'none', rejected, ...(retryInSeconds !== undefined && { retryInSeconds }) };
 }
 
-/** Every target that concerns the pod: feasible with its ranking criteria, or rejected and sorted by key. */
+/** Every target that isUsableFrom the pod: feasible with its ranking criteria, or rejected and sorted by key. */
 export function evaluateTargets(pod: PodToSchedule, targets: Iterable<TargetSnapshot>): {
   readonly ranked: readonly RankedTarget[]; readonly rejected: readonly RejectedTarget[]
 } {
-  const concerned = [...targets].filter((target) => concerns(target, pod.namespace));
+  const concerned = [...targets].filter((target) => isUsableFrom(target, pod.namespace));
   const filters = prepareFilters(pod, concerned);
   const rejected: RejectedTarget[] = [];
   const feasible: TargetSnapshot[] = [];

@@ -27,7 +27,7 @@ const SCORES: Readonly<Record<ScoreName, Prepare>> = {
   leastAllocated: (pod) => (target) => (
     target.capacity === undefined
       ? 0
-      : leastAllocated(target.capacity, requirementsIn(pod, target).requests) * spareFactor(pod, target)
+      : leastAllocated(target.capacity, requirementsIn(pod, target).requests) * spareNodesFactor(pod, target)
   ),
   mostAllocated: (pod) => (target) =>
     (target.capacity === undefined ? 0 : 1 - leastAllocated(target.capacity, requirementsIn(pod, target).requests)),
@@ -35,7 +35,7 @@ const SCORES: Readonly<Record<ScoreName, Prepare>> = {
     (target) => (target.capacity === undefined ? 0 : balanced(target.capacity, requirementsIn(pod, target).requests)),
   gpuForGpuPods: (pod) => (target) => gpuForGpuPods(pod, target),
   preferredAffinity,
-  spread: (pod, targets) => ascending(spreadCount(pod, targets), targets),
+  spread: (pod, targets) => lowestFirst(spreadCount(pod, targets), targets),
   rtt: () =>
     ({ nodeInfo: { rttMs } = {} }) =>
       (rttMs === undefined ? 0 : HALF_AT_RTT_MS / (HALF_AT_RTT_MS + Math.max(0, rttMs))),
@@ -98,7 +98,7 @@ const ENOUGH_NODES = 4;
  * From ½ when no node fits the pod to 1 when four or more do. Between decision and verdict the target's own pods may
  * take a free node unseen; with a second and a third one the pod still fits (P5, docs/results/benchmarks.md).
  */
-function spareFactor(pod: PodToSchedule, target: TargetSnapshot): number {
+function spareNodesFactor(pod: PodToSchedule, target: TargetSnapshot): number {
   const nodes = target.capacity?.nodesFor(requirementsIn(pod, target), ENOUGH_NODES) ?? ENOUGH_NODES;
   return (1 + nodes / ENOUGH_NODES) / 2;
 }
@@ -128,10 +128,7 @@ function balanced(capacity: TargetCapacity, requests: ResourceAmounts): number {
 
 const IS_GPU = /(?:^|[/.-])gpu(?:$|[.-])|\/mig-/;
 
-/**
- * 1 when pod and target agree on GPUs, 0 for a pod without on a target with GPUs: those stay free for pods that need
- * them.
- */
+/** 0 for a pod that requests no GPU on a target that has some, so that GPUs stay free for others; 1 otherwise. */
 function gpuForGpuPods(pod: PodToSchedule, target: TargetSnapshot): number {
   const wantsGpu = hasGpu(requirementsIn(pod, target).requests);
   return !wantsGpu && target.capacity !== undefined && hasGpu(target.capacity.allocatable) ? 0 : 1;
@@ -159,11 +156,11 @@ function preferredAffinity(pod: PodToSchedule, targets: readonly TargetSnapshot[
     );
     return byNode + (near?.(target) ?? 0);
   };
-  return ascending((target) => -preference(target), targets);
+  return lowestFirst((target) => -preference(target), targets);
 }
 
 /** 1 for the targets with the lowest value, 0 for those with the highest; Infinity scores 0. */
-function ascending(valueOf: Score | undefined, targets: readonly TargetSnapshot[]): Score | undefined {
+function lowestFirst(valueOf: Score | undefined, targets: readonly TargetSnapshot[]): Score | undefined {
   if (valueOf === undefined) return undefined;
   let [least, most] = [Infinity, -Infinity];
   for (const target of targets) {

@@ -5,7 +5,7 @@ import type { ScoreName } from '../../api/kinds/placement-policy.ts';
 import { formatResourceAmount, PODS } from '../../model/resources/resources.ts';
 import type { Plan } from '../../model/objects/plan.ts';
 import { UNREACHABLE } from '../../model/proxy/lost-at-placement.ts';
-import { concerns, FILTERS, requirementsIn } from '../decision/filters.ts';
+import { isUsableFrom, FILTERS, requirementsIn } from '../decision/filters.ts';
 import {
   compareRanked, rankTargets, type RankedTarget, type RejectedTarget, type SchedulingDecision,
 } from '../decision/schedule-pod.ts';
@@ -51,7 +51,7 @@ export interface Explanation {
 
 /** Explains the decision that `schedulePod` makes for the same pod and targets. */
 export function explainPod(pod: PodToSchedule, targets: readonly TargetSnapshot[]): Explanation {
-  const concerned = targets.filter((target) => concerns(target, pod.namespace))
+  const concerned = targets.filter((target) => isUsableFrom(target, pod.namespace))
     .toSorted((a, b) => (a.key < b.key ? -1 : 1));
   const checked = concerned.map((target) => ({ target, checks: checkAll(pod, concerned, target) }));
   const feasible = checked.filter(({ checks }) => checks.every(({ answer }) => answer !== 'no'))

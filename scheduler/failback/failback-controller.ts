@@ -3,12 +3,12 @@ import { ignoreStale } from '../../kubernetes/flow/api-error.ts';
 import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
 import { evictPod, remotelyPlaced, type SourceControllerOptions } from '../../targets/proxy-pods.ts';
 import { mayFailBack, PAUSE_MS, planFailback } from './failback.ts';
-import { rulesFor, type PolicyBook } from '../snapshot/placement-rules.ts';
+import { rulesFor, type PolicyIndex } from '../snapshot/placement-rules.ts';
 
 /** What the controller works with. */
 export interface FailbackOptions extends SourceControllerOptions {
   /** The current policies. */
-  readonly policies: () => PolicyBook;
+  readonly policies: () => PolicyIndex;
   /** Reconciling starts when this resolves. */
   readonly ready: Promise<unknown>;
 }

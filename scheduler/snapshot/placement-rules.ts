@@ -26,7 +26,7 @@ export interface KnownPolicy {
 }
 
 /** All policies, with whether they are synced. */
-export interface PolicyBook {
+export interface PolicyIndex {
   /** False until all policies have been listed once. */
   readonly isComplete: boolean;
   readonly policies: readonly KnownPolicy[];
@@ -85,7 +85,7 @@ export interface SelectedObject {
 }
 
 /** The rules for a pod with these labels. */
-export function rulesFor(pod: SelectedObject, book: PolicyBook): PlacementRules {
+export function rulesFor(pod: SelectedObject, book: PolicyIndex): PlacementRules {
   if (!book.isComplete) return {
     ...NO_RULES,
     blocked: {
@@ -111,7 +111,7 @@ export function rulesFor(pod: SelectedObject, book: PolicyBook): PlacementRules 
 
 /** Whether a policy selects a pod. An invalid policy selects every pod that it might. */
 export function selectsPod(
-  { namespace, spec, problem }: KnownPolicy, pod: SelectedObject, namespaces: PolicyBook['namespaces'],
+  { namespace, spec, problem }: KnownPolicy, pod: SelectedObject, namespaces: PolicyIndex['namespaces'],
 ): boolean {
   if (namespace !== undefined && namespace !== pod.namespace) return false;
   if (problem !== undefined) return true;
@@ -209,7 +209,7 @@ export function ruleAgainst(rules: PlacementRules, target: TargetLabels | undefi
  * there. `pods` are those that need it. `unknown` while policies are not synced, invalid or in conflict: nothing is
  * then copied or removed.
  */
-export function mayFollow(pods: readonly SelectedObject[], target: TargetLabels, book: PolicyBook): boolean
+export function mayFollow(pods: readonly SelectedObject[], target: TargetLabels, book: PolicyIndex): boolean
   | 'unknown' {
   let isUnknown = false;
   for (const pod of pods) {

@@ -60,8 +60,8 @@ const MAX_NAME = 253;
 
 const EMPTY: DnsAnswer = { code: 'NOERROR', records: [], additional: [] };
 
-/** The answer before everything was read. Resolvers ask another replica then; they remember what does not exist. */
-export function answerTooEarly({ name }: { readonly name: string }): DnsAnswer {
+/** The answer before the caches have synced. Resolvers try another server after SERVFAIL; they cache NXDOMAIN. */
+export function notSyncedAnswer({ name }: { readonly name: string }): DnsAnswer {
   return { ...EMPTY, code: parseName(name).kind === 'outside' ? 'REFUSED' : 'SERVFAIL' };
 }
 

@@ -10,7 +10,7 @@ import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { toDelegatePod } from '../../delegate-controller/chaperon/make-delegate-pod.ts';
 import { planFeedback } from '../../delegate-controller/feedback/feedback-plan.ts';
 import { toTargetPodRecord } from '../../delegate-controller/target-cache/target-pod.ts';
-import { toChaperonRecord, toDelegatePodRecord } from '../../model/delegate/remembered-delegate.ts';
+import { toChaperonRecord, toDelegatePodRecord } from '../../model/delegate/cached-delegate.ts';
 import { compileLabelPattern } from '../../model/objects/label-pattern.ts';
 import { formatSelector, matchesLabelSelector, selectorProblem } from '../../model/objects/label-selector.ts';
 import { readSentChanges } from '../../model/pod/live-changes.ts';

@@ -10,7 +10,7 @@ import { mayFailOver, planFailover } from '../../delegate-controller/failover/fa
 import { planFeedback } from '../../delegate-controller/feedback/feedback-plan.ts';
 import { planChaperonDeletion } from '../../model/delegate/delegation.ts';
 import { toTargetPodRecord, type TargetPod } from '../../delegate-controller/target-cache/target-pod.ts';
-import { toChaperonRecord, toDelegatePodRecord, type Chaperon } from '../../model/delegate/remembered-delegate.ts';
+import { toChaperonRecord, toDelegatePodRecord, type Chaperon } from '../../model/delegate/cached-delegate.ts';
 import type { Command, Plan } from '../../model/objects/plan.ts';
 import { isTerminal } from '../../model/pod/pod.ts';
 import { toProxyPodRecord, type ProxyPod } from '../../model/proxy/proxy-pod.ts';
@@ -193,7 +193,7 @@ function isOverdue({ targets, bounded }: World, index: number, chaperon: PodChap
     && !confirmed.includes(parentOf(chaperon) ?? '');
 }
 
-function mayMissDeadline(clock: number, chaperon: Chaperon | undefined): boolean {
+function isCloseToDeadline(clock: number, chaperon: Chaperon | undefined): boolean {
   return chaperon?.confirmBefore !== undefined && clock >= chaperon.confirmBefore / CLOCK_MS;
 }
 
@@ -217,7 +217,7 @@ function gather({ source, targets }: World, proxy: ProxyPod, memory: Memory): Ca
     if (memory.pending?.target === index) memory.pending = null;
     const is = {
       ...(memory.abandonedIn.includes(index) && { isAbandoned: true }),
-      ...(mayMissDeadline(targets[index]!.clock, found.chaperon) && { mayMissDeadline: true }),
+      ...(isCloseToDeadline(targets[index]!.clock, found.chaperon) && { isCloseToDeadline: true }),
     };
     return [{
       ...found, target: String(index), nodeName: nodeOf(index), reachable: !seenCut, waitingSince: 0, ...is,

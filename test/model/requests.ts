@@ -8,7 +8,7 @@ import { isTerminal } from '../../model/pod/pod.ts';
 import { tell, tellSource } from './telling.ts';
 import { memoryOf } from './processes.ts';
 import { isDelegateGone } from '../../model/delegate/delegation.ts';
-import { toChaperonRecord, type Chaperon } from '../../model/delegate/remembered-delegate.ts';
+import { toChaperonRecord, type Chaperon } from '../../model/delegate/cached-delegate.ts';
 import {
   execute, FOREIGN_FINALIZER, GATE_CONDITION, finalizersOf, goes, nodeNameOf, objectIn, parentOf, uidOf, valueOf,
   type Answer, type Collection,

@@ -12,7 +12,7 @@ import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { ADMIRALTY_API_VERSION } from '../../api/objects/group-version.ts';
 import {
   toChaperonRecord, toDelegatePodRecord, type Chaperon, type DelegatePod,
-} from '../../model/delegate/remembered-delegate.ts';
+} from '../../model/delegate/cached-delegate.ts';
 import type { Plan } from '../../model/objects/plan.ts';
 import { toProxyPodRecord, type ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { addAmounts, formatResourceList, NO_AMOUNTS, parseResourceList } from '../../model/resources/resources.ts';

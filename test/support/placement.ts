@@ -5,7 +5,7 @@ import type { ClusterConstraints } from '../../model/proxy/proxy-pod.ts';
 import { parseResourceList } from '../../model/resources/resources.ts';
 import type { PodClass } from '../../scheduler/snapshot/placed-pods.ts';
 import {
-  NO_RULES, rulesFor, toKnownPolicy, type KnownPolicy, type PlacementRules, type PolicyBook,
+  NO_RULES, rulesFor, toKnownPolicy, type KnownPolicy, type PlacementRules, type PolicyIndex,
 } from '../../scheduler/snapshot/placement-rules.ts';
 import type { ScoreWeights } from '../../model/proxy/score-weights.ts';
 import { mergeWeights } from '../../scheduler/snapshot/default-weights.ts';
@@ -79,7 +79,7 @@ export function aClusterPolicy(spec: PlacementPolicySpec, name = 'cp'): KnownPol
 }
 
 /** A book of policies that is complete. */
-export function aBook(...policies: readonly KnownPolicy[]): PolicyBook {
+export function aBook(...policies: readonly KnownPolicy[]): PolicyIndex {
   return { isComplete: true, policies, namespaces: new Map([['team-a', { team: 'a' }], ['team-b', { team: 'b' }]]) };
 }
 

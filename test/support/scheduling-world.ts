@@ -10,13 +10,13 @@ import type { SourceLease } from '../../api/kinds/source-lease.ts';
 import { ApiError } from '../../kubernetes/flow/api-error.ts';
 import {
   toChaperonRecord, toDelegatePodRecord, type Chaperon, type DelegatePod,
-} from '../../model/delegate/remembered-delegate.ts';
+} from '../../model/delegate/cached-delegate.ts';
 import { targetKey, type TargetRef } from '../../model/naming/target-ref.ts';
 import type { EventRecord } from '../../model/proxy/event-record.ts';
 import { toProxyPodRecord, type ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { startScheduling, type SchedulingOptions } from '../../scheduler/cycle/scheduling-controller.ts';
 import type { ClusterCache } from '../../scheduler/cycle/cluster-cache.ts';
-import type { PolicyBook } from '../../scheduler/snapshot/placement-rules.ts';
+import type { PolicyIndex } from '../../scheduler/snapshot/placement-rules.ts';
 import { SILENT } from './scripted-api-server.ts';
 
 type Listener<R> = (key: string, before: R | undefined, after: R | undefined) => void;
@@ -92,7 +92,7 @@ export class ToldTarget {
   get serverHealth() {
     return { silentMs: this.silentMs, isReady: this.isReady };
   }
-  get mayAnswer(): boolean {
+  get isLikelyReachable(): boolean {
     return this.isReady;
   }
   get session() {
@@ -101,7 +101,7 @@ export class ToldTarget {
     const isOf = (uid: string) => ({ parentUid }: { readonly parentUid: string }) => parentUid === uid;
     return {
       mode, hasSynced, summary, chaperons, delegates, client: this.#client, candidatesVersion: `${this.#seen}`,
-      liveness: { answersNow: () => Promise.resolve(this.answers), silence: new AbortController().signal },
+      liveness: { probe: () => Promise.resolve(this.answers), silence: new AbortController().signal },
       onSummary: (listener: (summary: ClusterSummary | undefined) => void) => this.#onSummary.push(listener),
       find: ({ uid }: Pick<ProxyPod, 'uid'>) => (
         { chaperon: [...chaperons.records()].find(isOf(uid)), delegate: [...delegates.records()].find(isOf(uid)) }
@@ -263,7 +263,7 @@ export interface SchedulingWorld {
   /** A target was removed from the source. */
   removed(name: string): Promise<void>;
   /** The placement policies are these from now on. */
-  policies(book: PolicyBook): Promise<void>;
+  policies(book: PolicyIndex): Promise<void>;
   /** Lets everything happen that is not on a timer. */
   settled(): Promise<void>;
   /** Lets time pass. */
@@ -272,13 +272,13 @@ export interface SchedulingWorld {
 
 /** Turns of the event loop in which everything that is not on a timer gets done. */
 const TURNS = 25;
-const NO_POLICIES: PolicyBook = { isComplete: true, policies: [], namespaces: new Map() };
+const NO_POLICIES: PolicyIndex = { isComplete: true, policies: [], namespaces: new Map() };
 
 /** Starts the scheduling loop on ClusterTargets of these names, each with room for anything. */
 export async function aSchedulingWorld(
   t: TestContext, names: readonly string[],
   { book = NO_POLICIES, waiting = [], serverTime = () => Date.now() }: {
-    readonly book?: PolicyBook;
+    readonly book?: PolicyIndex;
     /** The clock of the source's API server, in ms since the epoch. */
     readonly serverTime?: () => number;
     /** Pods that wait when the scheduler starts. */

@@ -1,6 +1,6 @@
 // Finds the delegate of a source pod in its target from the current caches of both clusters. A name from the request
 // never becomes part of a path in the target: only the delegate's name as the target reported it does.
-import type { DelegatePod } from '../../model/delegate/remembered-delegate.ts';
+import type { DelegatePod } from '../../model/delegate/cached-delegate.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { refused, type PodRequest, type Refusal } from './kubelet-request.ts';
 

@@ -14,7 +14,7 @@ import type { Informer } from '../../kubernetes/watch/informer.ts';
 import type { StreamRequest } from '../../kubernetes/stream/stream-exchange.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
 import type { TargetSession } from '../../targets/target-session.ts';
-import type { Chaperon } from '../../model/delegate/remembered-delegate.ts';
+import type { Chaperon } from '../../model/delegate/cached-delegate.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import type { KeyPair } from '../../process/crypto/certificate-authority.ts';
 import { messageOf } from '../../process/errors.ts';
@@ -29,7 +29,7 @@ import { PodUsages } from '../usage/pod-usage-cache.ts';
 import { IDLE_LIMITS, joinConnections, relayAnswer, type IdleLimits } from '../streams/stream-relay.ts';
 import { relayRefusedLog } from '../streams/refused-log.ts';
 import { openStream } from '../streams/stream-permissions.ts';
-import { responseHeaderText, replyOn, upgradeHeaders } from '../streams/upgrade-request.ts';
+import { responseHeaderText, createResponse, upgradeHeaders } from '../streams/upgrade-request.ts';
 import { listenHost } from '../../process/listen-host.ts';
 
 /** Dependencies of the server. */
@@ -91,7 +91,7 @@ export class KubeletServer {
     );
     this.#server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
       socket.on('error', () => undefined); // 'close' follows
-      void this.#serve({ request, reply: replyOn(request, socket), upgrade: { socket, head } });
+      void this.#serve({ request, reply: createResponse(request, socket), upgrade: { socket, head } });
     });
     this.#server.on('connection', (socket: Socket) => {
       socket.setKeepAlive(true, 30_000); // the kernel detects a caller that vanished silently

@@ -43,8 +43,8 @@ const MOST = 128;
 export function shownLabels(
   target: TargetRef, reported: StringMap, { excluded = '', labels: administrators = {} }: LabelSettings,
 ): StringMap {
-  const isTenants = target.kind === 'Target';
-  const mayShow = isTenants ? (key: string) => SHOWN_OF_TENANTS.has(key) : (key: string) => !isReserved(key);
+  const isTenantOwned = target.kind === 'Target';
+  const mayShow = isTenantOwned ? (key: string) => SHOWN_OF_TENANTS.has(key) : (key: string) => !isReserved(key);
   const pattern = excluded === '' ? undefined : compileLabelPattern(excluded);
   if (pattern?.kind === 'invalid') return {};
   const shown = Object.entries(reported)
@@ -52,7 +52,7 @@ export function shownLabels(
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
     .slice(0, MOST);
   return Object.fromEntries(
-    shown.map(([key, value]) => [key, (isTenants ? undefined : ownValue(administrators, key)) ?? value]),
+    shown.map(([key, value]) => [key, (isTenantOwned ? undefined : ownValue(administrators, key)) ?? value]),
   );
 }
 

@@ -18,14 +18,14 @@ import { fullInformersOf } from '../../kubernetes/watch/full-objects.ts';
 import { targetEvent } from './node-events.ts';
 import type { TargetCluster } from '../../targets/target-cluster.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
-import { withheldFrom, type TargetObject } from '../../targets/target-object.ts';
-import { forgetTarget, showTarget } from '../../process/placement-metrics.ts';
+import { whyUnschedulable, type TargetObject } from '../../targets/target-object.ts';
+import { deleteTargetMetrics, setTargetMetrics } from '../../process/placement-metrics.ts';
 import { onlyFiguresDiffer, toTargetFigures, toTargetStatus, type ObservedTarget } from './target-status.ts';
 import { targetQuotas } from './target-quota-reader.ts';
 import { targetVersions } from './target-version.ts';
 import type { LabelSettings } from './shown-labels.ts';
 import {
-  NODE_LEASE_SECONDS, REPORT_MS, showsIdentity, showsStatus, toNodeLease, toStatusPatch, toVirtualNode,
+  NODE_LEASE_SECONDS, REPORT_MS, isMetadataUpToDate, isStatusUpToDate, toNodeLease, toStatusPatch, toVirtualNode,
   toVirtualNodeStatus,
   type KubeletEndpoint, type NodeContext, type VirtualNodeStatus,
 } from './virtual-node.ts';
@@ -119,7 +119,7 @@ class VirtualNodes {
       },
       changed,
       removed: (target) => {
-        forgetTarget(target.key);
+        deleteTargetMetrics(target.key);
         controllers.node.enqueue(target.nodeName);
       },
     });
@@ -137,11 +137,12 @@ class VirtualNodes {
     // a new node without capacity would be misleading; an existing one keeps its status
     if (summary === undefined && node === undefined) return DONE;
     const wanted = toVirtualNode(target.ref, summary, this.#labelSettings(target), node);
-    const differs = node === undefined || !showsIdentity(node, wanted);
+    const differs = node === undefined || !isMetadataUpToDate(node, wanted);
     const stored = differs ? await this.#source.apply(NODES, wanted, FIELD_MANAGER, signal) : node;
     if (node === undefined) await this.#applyLease(stored, signal);
     const status = toVirtualNodeStatus(summary, this.#contextOf(target), node, new Date().toISOString());
-    if (node === undefined || !showsStatus(node, status)) await this.#report(name, { before: node, status }, signal);
+    const isReported = node !== undefined && isStatusUpToDate(node, status);
+    if (!isReported) await this.#report(name, { before: node, status }, signal);
     return { kind: 'requeue-after', ms: REPORT_MS };
   }
 
@@ -197,7 +198,7 @@ class VirtualNodes {
     const object = target && this.#targets.object(target.ref);
     if (target === undefined || object === undefined) return DONE;
     const status = toTargetStatus(object.status, this.#observeTarget(target, object), new Date().toISOString());
-    showTarget(key, toTargetFigures(status, summaryOf(target), target.session?.client.transport.rttMs));
+    setTargetMetrics(key, toTargetFigures(status, summaryOf(target), target.session?.client.transport.rttMs));
     if (status === object.status) return DONE;
     const wait = (this.#freeWrittenAt.get(key) ?? -Infinity) + STATUS_INTERVAL_MS - performance.now();
     if (onlyFiguresDiffer(status, object.status) && wait > 0) return { kind: 'requeue-after', ms: wait };
@@ -214,7 +215,7 @@ class VirtualNodes {
     const { availability, clusterId: clusterID, nodeName: virtualNode, session } = target;
     const { generation } = object;
     const problem = availability.kind === 'ready'
-      ? withheldFrom(object)
+      ? whyUnschedulable(object)
       : { reason: availability.reason, message: availability.message };
     const node = this.#nodes.get(virtualNode);
     return {

@@ -144,8 +144,8 @@ export function toVirtualNodeStatus(
 }
 
 /**
- * The conditions with these. Like a kubelet, each report stamps all of them: when one has changed, and every
- * {@link REPORT_MS}. The same list when no report is due.
+ * Merges the reported conditions into `before`. Each report updates every heartbeat time, as a kubelet's does: when a
+ * condition has changed, and every {@link REPORT_MS}. Returns `before` when no report is due.
  */
 function conditionsOf(
   reported: readonly ConditionUpdate[], before: readonly Condition[], now: string,
@@ -222,12 +222,12 @@ function allocatableFor(
 export function toStatusPatch(before: Node | undefined, { capacity, allocatable, ...rest }: VirtualNodeStatus): object {
   return {
     ...rest,
-    capacity: withoutLost(before?.status?.capacity, capacity),
-    allocatable: withoutLost(before?.status?.allocatable, allocatable),
+    capacity: withRemovedAsNull(before?.status?.capacity, capacity),
+    allocatable: withRemovedAsNull(before?.status?.allocatable, allocatable),
   };
 }
 
-function withoutLost(
+function withRemovedAsNull(
   before: ResourceList | undefined, now: ResourceList,
 ): Readonly<Record<string, string | number | null>> {
   const lost = Object.keys(before ?? {}).filter((resource) => !Object.hasOwn(now, resource));
@@ -235,7 +235,7 @@ function withoutLost(
 }
 
 /** Whether the stored Node's status is up to date. */
-export function showsStatus({ status = {} }: Node, wanted: VirtualNodeStatus): boolean {
+export function isStatusUpToDate({ status = {} }: Node, wanted: VirtualNodeStatus): boolean {
   return (
     sameQuantities(status.capacity, wanted.capacity) &&
     sameQuantities(status.allocatable, wanted.allocatable) &&
@@ -261,7 +261,7 @@ function showsEndpoint(
  * Whether the stored Node has the expected labels, annotation and taint, and no label that the target no longer
  * reports.
  */
-export function showsIdentity(node: Node, wanted: Node): boolean {
+export function isMetadataUpToDate(node: Node, wanted: Node): boolean {
   const { labels = {}, annotations = {} } = node.metadata;
   const wantedLabels = wanted.metadata.labels ?? {};
   const taints = node.spec?.taints ?? [];

@@ -6,7 +6,7 @@ import { STREAMS_REQUESTED_ANNOTATION } from '../../api/objects/keys.ts';
 import { POD_CHAPERONS } from '../../api/resource-types.ts';
 import { openExchange, type StreamAnswer, type StreamRequest } from '../../kubernetes/stream/stream-exchange.ts';
 import type { Transport } from '../../kubernetes/http/transport.ts';
-import type { Chaperon } from '../../model/delegate/remembered-delegate.ts';
+import type { Chaperon } from '../../model/delegate/cached-delegate.ts';
 
 /**
  * Delays between retries after a request, in ms: the target's controller writes a Role, and its API servers must

@@ -18,7 +18,7 @@ export interface IdleLimits {
 export const IDLE_LIMITS: IdleLimits = { idleMs: 4 * 3_600_000, lingerMs: 30_000 };
 
 /** How often a stream is checked within its limit. */
-const LOOKS = 4;
+const CHECKS_PER_PERIOD = 4;
 
 /**
  * Joins two connections until both have closed or one broke. `head` is data that was already read. A side that has
@@ -51,13 +51,13 @@ export function joinConnections(caller: Connection, target: Connection, limits: 
     // its data is no longer needed, but its end must be observed, and unread data would reset it
     to.once('close', () => from.resume());
   }
-  const look = () => {
+  const check = () => {
     const isDelivered = one.writableLength === 0 && other.writableLength === 0;
     if (performance.now() - lastAt < (ended > 0 && isDelivered ? limits.lingerMs : limits.idleMs)) return;
     one.destroy();
     other.destroy();
   };
-  const timer = setInterval(look, Math.min(limits.idleMs, limits.lingerMs) / LOOKS).unref();
+  const timer = setInterval(check, Math.min(limits.idleMs, limits.lingerMs) / CHECKS_PER_PERIOD).unref();
   return Promise.all([closed(one), closed(other)]).then(() => clearInterval(timer));
 }
 
@@ -85,10 +85,10 @@ export function relayAnswer(from: IncomingMessage, to: ServerResponse, limits: I
   });
   from.on('error', () => to.destroy());
   from.pipe(to);
-  const look = () => {
+  const check = () => {
     if (to.writableNeedDrain && performance.now() - takenAt >= limits.idleMs) to.destroy();
   };
-  const timer = setInterval(look, limits.idleMs / LOOKS).unref();
+  const timer = setInterval(check, limits.idleMs / CHECKS_PER_PERIOD).unref();
   return new Promise((resolve) => {
     to.once('close', () => {
       clearInterval(timer);

@@ -16,7 +16,7 @@ export function upgradeHeaders({ headersDistinct }: IncomingMessage): Record<str
 }
 
 /** An ordinary response to an upgrade request that is refused. */
-export function replyOn(request: IncomingMessage, socket: Socket): ServerResponse {
+export function createResponse(request: IncomingMessage, socket: Socket): ServerResponse {
   const reply = new ServerResponse(request);
   reply.shouldKeepAlive = false;
   reply.assignSocket(socket);

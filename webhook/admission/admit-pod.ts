@@ -7,7 +7,7 @@ import { hasAdmissionRecord, restoreSourcePod, writeAdmissionRecord } from '../.
 import { isElected } from '../../model/pod/pod.ts';
 import { parseWeights } from '../../model/proxy/score-weights.ts';
 import { deny, type Admission, type AdmissionContext, type Denial } from '../review/admission-answer.ts';
-import { checkElection, checkFirstAdmission, withoutBind } from './election-checks.ts';
+import { checkElection, checkFirstAdmission, withoutBindingAnnotations } from './election-checks.ts';
 import { endFieldTracking } from '../proxy/field-tracking.ts';
 import { withoutInjectedSidecars } from '../proxy/injected-sidecars.ts';
 import { diffJson } from '../review/json-patch.ts';
@@ -21,7 +21,7 @@ type SourcePod = { readonly kind: 'pod'; readonly pod: Pod } | Denial;
 /** Decides on a pod as the API server sent it. */
 export function admitPod(pod: Pod, { writesManifest = false }: AdmissionContext = {}): Admission {
   if (!isElected(pod)) return { kind: 'pass' };
-  const asked = withoutBind(pod);
+  const asked = withoutBindingAnnotations(pod);
   const denial = checkElection(asked);
   if (denial !== undefined) return denial;
   const clean = withoutInjectedSidecars(asked);

@@ -24,8 +24,8 @@ const CHECKS: readonly Check[] = [
   denyNodeName, // a pod with a node is already scheduled
   denyDaemonSetPod, // a DaemonSet pod is bound to its node, and recreated until it runs there
   denyBothConstraintAnnotations, // ambiguous: which of them chooses the cluster?
-  hasBadLabelPattern,
-  hasBadGroup,
+  denyBadLabelPattern,
+  denyBadGroup,
 ];
 
 /** Why this pod is denied; undefined when it is admitted. */
@@ -69,7 +69,7 @@ function denyDelegate({ metadata }: Pod): Denial | undefined {
  * A copy of a proxy pod, for example from a backup, without the annotations that Isthmus wrote at the binding and
  * later: they do not describe the copy. The same object if the pod has none.
  */
-export function withoutBind(pod: Pod): Pod {
+export function withoutBindingAnnotations(pod: Pod): Pod {
   const { annotations = {} } = pod.metadata;
   if (!hasAdmissionRecord(pod.metadata) || !Object.keys(annotations).some(isReserved)) return pod;
   const kept = Object.entries(annotations).filter(([key]) => !isReserved(key));
@@ -129,7 +129,7 @@ function denyBothConstraintAnnotations({ metadata: { annotations = {} } }: Pod):
   );
 }
 
-function hasBadLabelPattern({ metadata: { annotations = {} } }: Pod): Denial | undefined {
+function denyBadLabelPattern({ metadata: { annotations = {} } }: Pod): Denial | undefined {
   const expression = annotations[NO_PREFIX_LABEL_REGEXP_ANNOTATION];
   if (expression === undefined) return undefined;
   const pattern = compileLabelPattern(expression);
@@ -138,7 +138,7 @@ function hasBadLabelPattern({ metadata: { annotations = {} } }: Pod): Denial | u
   );
 }
 
-function hasBadGroup({ metadata }: Pod): Denial | undefined {
+function denyBadGroup({ metadata }: Pod): Denial | undefined {
   const reading = readPodGroup(metadata);
   return reading.kind === 'invalid' ? deny('BadPodGroup', `${reading.message}; correct or remove it`) : undefined;
 }

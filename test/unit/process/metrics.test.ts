@@ -9,7 +9,8 @@ import {
   informerMetrics, METRICS, metricsText, observeApiCall, queueMetrics, serveAlso,
 } from '../../../process/metrics.ts';
 import {
-  forgetTarget, observeBound, observeCandidate, observeDecision, observeRejection, observeShown, showTarget,
+  deleteTargetMetrics, observeBound, observeCandidate, observeDecision, observeRejection, observeReported,
+  setTargetMetrics,
 } from '../../../process/placement-metrics.ts';
 import { AdmissionMetrics } from '../../../webhook/server/admission-metrics.ts';
 
@@ -54,8 +55,8 @@ describe('metrics', () => {
     observeBound(-3);
     observeRejection('ClusterTarget/test');
     observeCandidate('rejected', 1_500);
-    observeShown(-3);
-    showTarget('ClusterTarget/test', { isReady: true, rttMs: 4, free: { cpu: 1.5, pods: 7 } });
+    observeReported(-3);
+    setTargetMetrics('ClusterTarget/test', { isReady: true, rttMs: 4, free: { cpu: 1.5, pods: 7 } });
     assert.equal(
       await line('isthmus_scheduling_decision_duration_seconds_sum{outcome="of-test"}'),
       'isthmus_scheduling_decision_duration_seconds_sum{outcome="of-test"} 0.005',
@@ -79,13 +80,13 @@ describe('metrics', () => {
     const rejected = 'isthmus_scheduling_candidates_rejected_total{target="ClusterTarget/';
     assert.equal(await line(`${rejected}test"}`), `${rejected}test"} 1`);
     observeRejection('ClusterTarget/other');
-    forgetTarget('ClusterTarget/test');
+    deleteTargetMetrics('ClusterTarget/test');
     for (const name of ['isthmus_target_ready{', 'isthmus_target_free{', 'isthmus_target_round_trip_seconds{',
       `${rejected}test`]) {
       assert.equal(await line(name), undefined);
     }
     assert.equal(await line(rejected), `${rejected}other"} 1`, 'that of others stays');
-    forgetTarget('ClusterTarget/other');
+    deleteTargetMetrics('ClusterTarget/other');
   });
 
   it('take the time of calls in seconds', async () => {

@@ -8,7 +8,7 @@ import { detailOf, explainFailure } from '../../../targets/availability.ts';
 
 const CANARY = 'internal-canary';
 const apiError = (status: number, reason: string, message = CANARY): ApiError => new ApiError(status, reason, message);
-const administrators = { isTenants: false, isApiServer: true };
+const administrators = { isTenantOwned: false, isApiServer: true };
 
 /** The parts of an answer that people see. */
 function told(error: unknown, context = administrators): readonly [reason: string, message: string] {
@@ -42,23 +42,23 @@ describe('a tenant', () => {
       fc.constant(new Error(CANARY)), fc.integer({ min: 400, max: 599 }).map((status) => apiError(status, '')),
     );
     fc.assert(fc.property(errors, (error) => {
-      const [reason, message] = told(error, { isTenants: true, isApiServer: false });
+      const [reason, message] = told(error, { isTenantOwned: true, isApiServer: false });
       assert.equal(reason, 'Unreachable');
       assert.equal(message.includes(CANARY), false);
     }));
   });
   it('is told the same of everything that cannot be reached: open ports cannot be told from closed ones', () => {
-    const context = { isTenants: true, isApiServer: false };
+    const context = { isTenantOwned: true, isApiServer: false };
     const messages = [new Error('ECONNREFUSED'), new Error('ETIMEDOUT'), apiError(404, ''), apiError(200, '')]
       .map((error) => told(error, context).join());
     assert.equal(new Set(messages).size, 1);
   });
   it('is told of an error by an API server that has answered as one', () =>
-    assert.equal(told(apiError(401, ''), { isTenants: true, isApiServer: true })[0], 'Unauthorized'));
+    assert.equal(told(apiError(401, ''), { isTenantOwned: true, isApiServer: true })[0], 'Unauthorized'));
   it('is told of an error that only an API server writes', () =>
-    assert.equal(told(apiError(403, 'Forbidden'), { isTenants: true, isApiServer: false })[0], 'Forbidden'));
+    assert.equal(told(apiError(403, 'Forbidden'), { isTenantOwned: true, isApiServer: false })[0], 'Forbidden'));
   it('is told nothing of a connection that broke later', () =>
-    assert.equal(told(new Error(CANARY), { isTenants: true, isApiServer: true })[1].includes(CANARY), false));
+    assert.equal(told(new Error(CANARY), { isTenantOwned: true, isApiServer: true })[1].includes(CANARY), false));
 });
 
 describe('the detail of an error', () => {

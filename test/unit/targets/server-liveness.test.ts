@@ -38,19 +38,19 @@ describe('whether a server answers', () => {
   });
   const grownSilent = async (): Promise<void> => {
     server.activity.lastAnswerAt -= FRESH_MS;
-    const answers = answering.answersNow();
+    const answers = answering.probe();
     await server.answer(false);
     assert.equal(await answers, false);
   };
 
   it('is not asked when it was heard a moment ago', async () => {
-    assert.equal(await answering.answersNow(), true);
+    assert.equal(await answering.probe(), true);
     assert.equal(server.asked, 0);
   });
 
   it('is asked once for all who want to know', async () => {
     server.activity.lastAnswerAt -= FRESH_MS;
-    const answers = Promise.all([answering.answersNow(), answering.answersNow()]);
+    const answers = Promise.all([answering.probe(), answering.probe()]);
     await server.answer(true);
     assert.deepEqual([await answers, server.asked, changes], [[true, true], 1, 0]);
   });

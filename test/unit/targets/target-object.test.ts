@@ -5,7 +5,7 @@ import * as fc from 'fast-check';
 import type { TargetSpec } from '../../../api/kinds/cluster-target.ts';
 import { LEFT_REGISTRY_ANNOTATION } from '../../../api/objects/keys.ts';
 import {
-  isSameButForFigures, isSameConnection, toTargetObject, withheldFrom, type TargetLike,
+  isSameButForFigures, isSameConnection, toTargetObject, whyUnschedulable, type TargetLike,
 } from '../../../targets/target-object.ts';
 
 const anObject = (metadata: TargetLike['metadata'] = {}, spec: TargetSpec = {}): TargetLike =>
@@ -59,7 +59,7 @@ describe('a target that answers', () => {
   for (const [terminating, hasLeft, reason] of rows) {
     const [isDeleted, isListed] = [terminating ? 'is deleted' : 'stays', hasLeft ? 'left' : 'in'];
     it(`that ${isDeleted}, ${isListed} its registry: ${reason ?? 'gets pods'}`, () =>
-      assert.equal(withheldFrom({ terminating, hasLeft })?.reason, reason));
+      assert.equal(whyUnschedulable({ terminating, hasLeft })?.reason, reason));
   }
 });
 

@@ -54,7 +54,7 @@ const member = (clusterID: string, more: object): ClustersetMember =>
 /** Everything is well. */
 const well: DoctorFacts = {
   installNamespace: 'isthmus-system', nowMs: NOW, version: '0.1.0',
-  kubernetes: 'v1.36.3', server: look(), unread: [], stored, webhook: webhook(), probe: { kind: 'asked' },
+  kubernetes: 'v1.36.3', server: look(), unread: [], stored, webhook: webhook(), probe: { kind: 'mutated' },
   leases: [lease('scheduler'), lease('delegate-controller'), { metadata: { name: 'somebody-elses' } }],
   deployments: [], targets: [target()], sources: [], virtualNodes: [nodeNamed(node)],
   electedPods: [], chaperons: [],
@@ -153,11 +153,11 @@ describe('doctor', () => {
       'error Webhook MutatingWebhookConfiguration isthmus', /firewalls/,
     ],
     [
-      'a webhook that is passed by', { probe: { kind: 'passed-by', namespace: 'a' } },
+      'a webhook that is passed by', { probe: { kind: 'bypassed', namespace: 'a' } },
       'error Webhook MutatingWebhookConfiguration isthmus', /isthmus install/,
     ],
     [
-      'no namespace that opted in', { probe: { kind: 'nowhere' } },
+      'no namespace that opted in', { probe: { kind: 'not-opted-in' } },
       'warning Webhook MutatingWebhookConfiguration isthmus', /kubectl label namespace/,
     ],
     [
@@ -324,7 +324,7 @@ describe('doctor', () => {
     ['a target three versions behind', { targets: [target({ kubernetes: 'v1.33.0' })] }],
     ['an image of this very version', { deployments: [deployment('registry.example:5000/isthmus:v0.1.0')] }],
     ['a cluster without targets, which needs no webhook', {
-      targets: [], virtualNodes: [], webhook: undefined, probe: { kind: 'nowhere' },
+      targets: [], virtualNodes: [], webhook: undefined, probe: { kind: 'not-opted-in' },
     }],
     ['a component that the chart leaves out', {
       stored: new Map([...stored].filter(([key]) => !/isthmus-discovery|isthmus-system-targets/.test(key))),

@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import {
   policiesFor, readPolicyManifest, readWritten, supposePolicyApplies, type WhatIfPolicies, type WrittenPolicy,
 } from '../../../../cli/placement/what-if-policy.ts';
-import { rulesFor, type KnownPolicy, type PolicyBook } from '../../../../scheduler/snapshot/placement-rules.ts';
+import { rulesFor, type KnownPolicy, type PolicyIndex } from '../../../../scheduler/snapshot/placement-rules.ts';
 import { aBook, aClusterPolicy, aPolicy } from '../../../support/placement.ts';
 import { WRITTEN_CASES } from '../../../support/policy-specs.ts';
 
@@ -22,7 +22,7 @@ function supposed(policy: WrittenPolicy, ...policies: readonly KnownPolicy[]): W
   return found;
 }
 
-function refusal(policy: WrittenPolicy, book: PolicyBook = aBook()): string {
+function refusal(policy: WrittenPolicy, book: PolicyIndex = aBook()): string {
   const found = supposePolicyApplies(pod, book, policy);
   assert.equal(found.kind, 'impossible');
   return found.kind === 'impossible' ? `${found.why} ${found.advice}` : '';

@@ -9,7 +9,7 @@ import { plannedPods as plannedPodsOf } from '../../../../cli/plan/planned-pods.
 import { simulate, type RecordedState } from '../../../../cli/plan/plan-simulation.ts';
 import { parseAdd, suppose } from '../../../../cli/plan/what-if.ts';
 import { recordTarget } from '../../../../scheduler/explain/recorded-inputs.ts';
-import type { PolicyBook } from '../../../../scheduler/snapshot/placement-rules.ts';
+import type { PolicyIndex } from '../../../../scheduler/snapshot/placement-rules.ts';
 import type { TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
 import { withNodes } from '../../../support/builders.ts';
 import { aBook, aPlace, aPolicy, full, placed } from '../../../support/placement.ts';
@@ -31,7 +31,7 @@ spec:
 const UNKNOWN = 'is of a kind without a pod template; pods that its controller makes are not planned';
 
 /** Both namespaces of the book have opted in. */
-const optedIn = (book: PolicyBook): PolicyBook => ({
+const optedIn = (book: PolicyIndex): PolicyIndex => ({
   ...book,
   namespaces:
     new Map([...book.namespaces].map(([name, labels]) => [name, { ...labels, 'multicluster-scheduler': 'enabled' }])),

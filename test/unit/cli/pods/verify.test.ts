@@ -58,6 +58,7 @@ describe('verify', () => {
       const isDenied = method === 'GET' && name === gone;
       calls.push(`${isDenied ? 'denied' : method} ${name}`);
       if (isDenied) return [403, status(403, 'Forbidden', 'pods is forbidden')];
+      if (method === 'GET' && namesOf('DELETE').includes(name)) return [404, status(404, 'NotFound', 'it is gone')];
       const isFirst = namesOf('GET')[0] === name || namesOf('denied').length > 0;
       return [200, isFirst ? { ...waiting, status: { phase: 'Running' } } : waiting];
     });

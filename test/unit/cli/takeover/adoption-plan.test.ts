@@ -134,7 +134,7 @@ describe('a proxy that nobody has adopted yet', () => {
 
   it('is left alone, though nothing seems to run for it', () => {
     const record = toProxyPodRecord(proxy);
-    assert.ok(record?.isAdmiraltys === true);
+    assert.ok(record?.isOwnedByAdmiralty === true);
     assert.deepEqual(planFeedback(record, nothingThere), { kind: 'no-change' });
     assert.deepEqual(planFeedback({ ...record, terminating: true }, nothingThere), { kind: 'no-change' });
   });
@@ -142,7 +142,7 @@ describe('a proxy that nobody has adopted yet', () => {
   it('is like any other once it is', () => {
     const annotations = { ...proxy.metadata.annotations, [`${P}adopted-delegate`]: 'a-x7k2p' };
     const record = toProxyPodRecord({ ...proxy, metadata: { ...proxy.metadata, annotations } });
-    assert.deepEqual([record?.isAdmiraltys, record?.adoptedDelegate], [undefined, 'a-x7k2p']);
+    assert.deepEqual([record?.isOwnedByAdmiralty, record?.adoptedDelegate], [undefined, 'a-x7k2p']);
     assert.equal(planFeedback(record!, nothingThere).kind, 'confirm-delegate-gone');
   });
 });

@@ -13,7 +13,7 @@ import {
   type ChaperonStep,
 } from '../../../../delegate-controller/chaperon/chaperon-plan.ts';
 import { toTargetPodRecord, type TargetPod } from '../../../../delegate-controller/target-cache/target-pod.ts';
-import { DELEGATE_REJECTED, toChaperonRecord } from '../../../../model/delegate/remembered-delegate.ts';
+import { DELEGATE_REJECTED, toChaperonRecord } from '../../../../model/delegate/cached-delegate.ts';
 import { isTerminal } from '../../../../model/pod/pod.ts';
 import {
   aChaperon, aDelegate, afterMergePatch, afterStatusPatches, annotated, aPod, CHAPERON_UID, frozen, inPhase, named,

@@ -10,10 +10,10 @@ import {
 import type { PodChaperon } from '../../../../api/kinds/pod-chaperon.ts';
 import { POD_CHAPERONS, PODS } from '../../../../api/resource-types.ts';
 import {
-  planFeedback, planRunOnceRelease, type BoundTarget, type FeedbackStep,
+  planFeedback, planRunOnceFinalizerRemoval, type BoundTarget, type FeedbackStep,
 } from '../../../../delegate-controller/feedback/feedback-plan.ts';
 import { shownPhase } from '../../../../delegate-controller/feedback/status-plan.ts';
-import { toDelegatePodRecord } from '../../../../model/delegate/remembered-delegate.ts';
+import { toDelegatePodRecord } from '../../../../model/delegate/cached-delegate.ts';
 import { planChaperonDeletion } from '../../../../model/delegate/delegation.ts';
 import { specDigests, stateOf, writeSentChanges } from '../../../../model/pod/live-changes.ts';
 import { isTerminal } from '../../../../model/pod/pod.ts';
@@ -229,13 +229,13 @@ describe('planFeedback', () => {
   it('has the phase alone ready for an API server that rejects the rest of an end, for a pod that goes only', () => {
     const ended = known([], [withStatus({ phase: 'Failed', reason: 'Evicted', startTime: 'yesterday' })]);
     const stays = planFeedback(aBoundProxy(inPhase('Running')), ended);
-    assert.equal(stays.kind === 'copy-status' && stays.atLeast, undefined);
+    assert.equal(stays.kind === 'copy-status' && stays.fallback, undefined);
     const goes = planFeedback(
       aBoundProxy(terminating(), inPhase('Running')), {
         ...GONE, last: { phase: 'Failed', reason: 'Evicted', startTime: 'yesterday' },
       },
     );
-    const { status } = afterStatusPatches(aProxy(), goes.kind === 'copy-status' ? goes.atLeast ?? [] : []);
+    const { status } = afterStatusPatches(aProxy(), goes.kind === 'copy-status' ? goes.fallback ?? [] : []);
     assert.deepEqual([status?.phase, status?.reason, status?.startTime], ['Failed', 'Evicted', undefined]);
   });
 
@@ -243,7 +243,7 @@ describe('planFeedback', () => {
     const containerStatuses = [{ name: 'app', restartCount: 7, allocatedResourcesStatus: [{ name: 'a.io/gpu' }] }];
     const step =
       planFeedback(aBoundProxy(), known([], [withStatus({ phase: 'Running', containerStatuses })]));
-    const { status } = afterStatusPatches(aProxy(), step.kind === 'copy-status' ? step.atLeast ?? [] : []);
+    const { status } = afterStatusPatches(aProxy(), step.kind === 'copy-status' ? step.fallback ?? [] : []);
     assert.deepEqual([status?.phase, status?.containerStatuses], ['Running', [{ name: 'app', restartCount: 7 }]]);
     const [shown] = step.kind === 'copy-status' ? step.plan : [];
     assert.ok(JSON.stringify(shown).includes('a.io/gpu'));
@@ -481,9 +481,8 @@ describe('a delegate that the source made itself', () => {
 
   const stopped = (...changes: Change<Pod>[]) =>
     toDelegatePodRecord(aDelegate(withoutOwner(), held, within(0), ...changes))!.asChaperon!;
-  const endings: Record<
-    string, readonly [pod: Parameters<typeof planRunOnceRelease>[0], proxy: ProxyPod | undefined, isLetGo: boolean]
-  > = {
+  type Delegate = Parameters<typeof planRunOnceFinalizerRemoval>[0];
+  const endings: Record<string, readonly [pod: Delegate, proxy: ProxyPod | undefined, isLetGo: boolean]> = {
     'is let go once its proxy shows the end': [stopped(inPhase('Succeeded')), aBoundProxy(inPhase('Succeeded')), true],
     'is kept until then': [stopped(inPhase('Succeeded')), aBoundProxy(inPhase('Running')), false],
     'is let go when its proxy goes and there is no end to show': [stopped(), aBoundProxy(terminating()), true],
@@ -501,12 +500,12 @@ describe('a delegate that the source made itself', () => {
     'is kept when it ran before its proxy was bound': [stopped(inPhase('Failed')), aProxyRecord(), false],
   };
   for (const [what, [pod, proxy, isLetGo]] of Object.entries(endings)) {
-    it(what, () => assert.equal(planRunOnceRelease(pod, proxy).length > 0, isLetGo));
+    it(what, () => assert.equal(planRunOnceFinalizerRemoval(pod, proxy).length > 0, isLetGo));
   }
 
   it('is kept while its containers run', () => {
     const running = toDelegatePodRecord(aDelegate(withoutOwner(), held, within(30)))!.asChaperon!;
-    assert.deepEqual(planRunOnceRelease(running, undefined), []);
+    assert.deepEqual(planRunOnceFinalizerRemoval(running, undefined), []);
   });
 });
 

@@ -5,7 +5,7 @@ import { OrphanCollector } from '../../../../delegate-controller/feedback/orphan
 import type { Pod } from '../../../../api/objects/core.ts';
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
 import type { ProxyPod } from '../../../../model/proxy/proxy-pod.ts';
-import type { Chaperon } from '../../../../model/delegate/remembered-delegate.ts';
+import type { Chaperon } from '../../../../model/delegate/cached-delegate.ts';
 import {
   aChaperonRecord, aProxy, aProxyRecord, CHAPERON_UID, onNode, PROXY_UID, terminating, withUid,
 } from '../../../support/builders.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
 import { TargetDeletions } from '../../../../delegate-controller/feedback/target-deletions.ts';
-import type { Chaperon, DelegatePod } from '../../../../model/delegate/remembered-delegate.ts';
+import type { Chaperon, DelegatePod } from '../../../../model/delegate/cached-delegate.ts';
 import type { TargetSession } from '../../../../targets/target-session.ts';
 import { aChaperonRecord, aDelegateRecord, inPhase, PROXY_UID, terminating } from '../../../support/builders.ts';
 

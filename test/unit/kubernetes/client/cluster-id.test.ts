@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { readClusterId, readClusterIdInTheEnd } from '../../../../kubernetes/client/cluster-id.ts';
+import { readClusterId, readClusterIdWithRetry } from '../../../../kubernetes/client/cluster-id.ts';
 import { ScriptedApiServer, skipBackoff, status } from '../../../support/scripted-api-server.ts';
 
 it('reads the ID of a cluster whose API server is busy, waiting longer and longer', async (t) => {
   const server = await ScriptedApiServer.start();
   t.after(() => server.stop());
   const waits = skipBackoff(t);
-  const read = readClusterIdInTheEnd(server.client.withoutRateLimit(5_000), new AbortController().signal);
+  const read = readClusterIdWithRetry(server.client.withoutRateLimit(5_000), new AbortController().signal);
   for (let i = 0; i < 3; i += 1) (await server.next()).answer(429, status(429, 'TooManyRequests', 'busy'));
   (await server.next()).answer(200, { metadata: { name: 'kube-system', uid: 'u' } });
   assert.deepEqual([await read, waits], ['u', [500, 1_000, 2_000]]);
@@ -16,7 +16,7 @@ it('reads the ID of a cluster whose API server is busy, waiting longer and longe
 it('does not ask again for an ID that may not be read', async (t) => {
   const server = await ScriptedApiServer.start();
   t.after(() => server.stop());
-  const read = readClusterIdInTheEnd(server.client, new AbortController().signal);
+  const read = readClusterIdWithRetry(server.client, new AbortController().signal);
   const refused = assert.rejects(read, { status: 403 });
   (await server.next()).answer(403, status(403, 'Forbidden', 'no'));
   await refused;

@@ -36,12 +36,12 @@ const FOLLOW_TARGETS = [
   ...each('namespaces=kube-system', 'get'),
   ...['list', 'watch'].map((verb) => `${verb} leases admiralty-controller-manager admiralty-proxy-scheduler`),
 ];
-const FOLLOW_ITSELF = ['podchaperons', 'clustersummaries'].flatMap((resource) => each(resource, ...READ));
+const WATCH_SELF_AS_TARGET = ['podchaperons', 'clustersummaries'].flatMap((resource) => each(resource, ...READ));
 const PLACEMENT_INPUTS = ['nodes', 'namespaces', 'placementpolicies', 'clusterplacementpolicies'].flatMap(
   (resource) => each(resource, 'list', 'watch'),
 );
 
-const KNOW_OWN_RANGES = [...each('servicecidrs', 'list'), ...each('endpointslices=kubernetes', 'get')];
+const READ_OWN_CIDRS = [...each('servicecidrs', 'list'), ...each('endpointslices=kubernetes', 'get')];
 
 const REGISTRY_CRDS = [
   'clusters.cluster.x-k8s.io', 'kustomizations.kustomize.toolkit.fluxcd.io', 'helmreleases.helm.toolkit.fluxcd.io',
@@ -64,7 +64,7 @@ const TABLE: readonly [string, readonly string[]][] = [
   [
     'isthmus-scheduler',
     [
-      ...FOLLOW_TARGETS, ...KNOW_OWN_RANGES, ...PLACEMENT_INPUTS,
+      ...FOLLOW_TARGETS, ...READ_OWN_CIDRS, ...PLACEMENT_INPUTS,
       ...each('pods', 'patch', 'delete'),
       ...each('pods/binding', 'create'), ...each('pods/eviction', 'create'), ...each('pods/status', 'patch'),
       ...each('events', 'create', 'patch'),
@@ -74,11 +74,11 @@ const TABLE: readonly [string, readonly string[]][] = [
       ...each('clusterdecisions/status', 'patch'),
     ],
   ],
-  ['isthmus-scheduler-self', [...FOLLOW_ITSELF, ...each('podchaperons', 'create', 'patch', 'delete')]],
+  ['isthmus-scheduler-self', [...WATCH_SELF_AS_TARGET, ...each('podchaperons', 'create', 'patch', 'delete')]],
   [
     'isthmus-delegate-controller-source',
     [
-      ...FOLLOW_TARGETS, ...KNOW_OWN_RANGES, ...PLACEMENT_INPUTS,
+      ...FOLLOW_TARGETS, ...READ_OWN_CIDRS, ...PLACEMENT_INPUTS,
       ...each('pods', 'patch', 'delete'), ...each('pods/status', 'patch'),
       ...each('events', 'create', 'patch'),
       ...each('services', ...READ, 'patch'), ...each('ingresses', ...READ, 'patch'),
@@ -110,7 +110,7 @@ const TABLE: readonly [string, readonly string[]][] = [
   [
     'isthmus-virtual-node',
     [
-      ...FOLLOW_TARGETS, ...KNOW_OWN_RANGES,
+      ...FOLLOW_TARGETS, ...READ_OWN_CIDRS,
       ...each('nodes', ...READ, 'create', 'patch', 'delete'), ...each('nodes/status', 'patch'),
       ...each('events', 'create', 'patch'),
       ...each('targets/status', 'patch'),
@@ -123,7 +123,7 @@ const TABLE: readonly [string, readonly string[]][] = [
   [
     'isthmus-virtual-node-self',
     [
-      ...FOLLOW_ITSELF, ...each('pods/log', 'get'), ...STREAMED,
+      ...WATCH_SELF_AS_TARGET, ...each('pods/log', 'get'), ...STREAMED,
       ...each('pods', 'list') /* of metrics.k8s.io */, ...each('resourcequotas', 'list'),
     ],
   ],
@@ -131,7 +131,7 @@ const TABLE: readonly [string, readonly string[]][] = [
   [
     'isthmus-discovery',
     [
-      ...each('namespaces=kube-system', 'get'), ...KNOW_OWN_RANGES, ...each('nodes', 'list'),
+      ...each('namespaces=kube-system', 'get'), ...READ_OWN_CIDRS, ...each('nodes', 'list'),
       ...['list', 'watch'].map((verb) => `${verb} leases admiralty-controller-manager admiralty-proxy-scheduler`),
       ...each('targetdiscoveries', 'list', 'watch'), ...each('targetdiscoveries/status', 'patch'),
       ...each('clustertargets', 'list', 'watch', 'create', 'patch', 'delete'),

@@ -9,7 +9,7 @@ import { POD_CHAPERONS, PODS } from '../../../../api/resource-types.ts';
 import {
   DELEGATIONS, foundDelegation, isStoppedWithFinalizer, isDelegateGone, planRunOnceRemoval, planChaperonDeletion,
 } from '../../../../model/delegate/delegation.ts';
-import { toDelegatePodRecord, type Chaperon } from '../../../../model/delegate/remembered-delegate.ts';
+import { toDelegatePodRecord, type Chaperon } from '../../../../model/delegate/cached-delegate.ts';
 import {
   aChaperon, aChaperonRecord, aDelegate,
   annotated, frozen, inPhase, PROXY_UID, terminating, withFinalizers, withMetadata, withoutOwner, withSpec, type Change,

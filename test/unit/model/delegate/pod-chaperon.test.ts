@@ -9,7 +9,7 @@ import {
 } from '../../../../api/objects/keys.ts';
 import type { PodChaperon } from '../../../../api/kinds/pod-chaperon.ts';
 import { DELEGATIONS } from '../../../../model/delegate/delegation.ts';
-import { toChaperonRecord, toDelegatePodRecord } from '../../../../model/delegate/remembered-delegate.ts';
+import { toChaperonRecord, toDelegatePodRecord } from '../../../../model/delegate/cached-delegate.ts';
 import { delegateName } from '../../../../model/naming/names.ts';
 import { prefixLabels, toPodChaperon } from '../../../../model/delegate/pod-chaperon.ts';
 import { restoreSourcePod } from '../../../../model/proxy/admission-record.ts';

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { Schema } from '../../../../api/objects/schema.ts';
 import { expectShape, shapeProblem, violationOf, type Shape } from '../../../../model/objects/schema-check.ts';
 import { REPORTED_POD_SHAPE, SUMMARY_SHAPE } from '../../../../model/delegate/target-answer-shapes.ts';
-import { toChaperonRecord, toDelegatePodRecord } from '../../../../model/delegate/remembered-delegate.ts';
+import { toChaperonRecord, toDelegatePodRecord } from '../../../../model/delegate/cached-delegate.ts';
 import { aChaperon, aDelegate, inPhase, scheduled } from '../../../support/builders.ts';
 
 const SHAPE: Shape = {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { placementKey } from '../../../../scheduler/cache/placement-key.ts';
-import { comparesTargets } from '../../../../scheduler/decision/per-target.ts';
+import { dependsOnOtherTargets } from '../../../../scheduler/decision/per-target.ts';
 import { mergeWeights } from '../../../../scheduler/snapshot/default-weights.ts';
 import type { PlacementConstraints } from '../../../../scheduler/snapshot/snapshot.ts';
 
@@ -48,7 +48,7 @@ describe('placementKey', () => {
     const overridden = { ...PLAIN, overridden: new Map(), unpatchable: new Map([['ClusterTarget/a', 'bad patch']]) };
     assert.equal(placementKey(overridden), placementKey(PLAIN));
     const pod = { namespace: 'team', requirements: { requests: new Map(), nodeSelector: {} }, rejectedBy: new Map() };
-    assert.equal(comparesTargets({ ...pod, placement: PLAIN }), false);
-    assert.equal(comparesTargets({ ...pod, placement: overridden }), true);
+    assert.equal(dependsOnOtherTargets({ ...pod, placement: PLAIN }), false);
+    assert.equal(dependsOnOtherTargets({ ...pod, placement: overridden }), true);
   });
 });

@@ -25,7 +25,7 @@ describe('createCandidate', () => {
   };
   const there = (uid: string) => ({ ...chaperon,
     metadata: { labels: { [PARENT_UID_LABEL]: uid }, resourceVersion: '9' } });
-  const asked = async (onCreate: unknown, onGet: unknown, isAgain: boolean,
+  const asked = async (onCreate: unknown, onGet: unknown, isRetry: boolean,
     mode: 'Pod' | 'PodChaperon' = 'PodChaperon') => {
     const answer = (what: unknown): Promise<unknown> =>
       (what instanceof Error ? Promise.reject(what) : Promise.resolve(what));
@@ -36,7 +36,7 @@ describe('createCandidate', () => {
       get: ({ kind }: { readonly kind: string }) => (calls.push(`get ${kind}`), answer(onGet)),
     };
     const outcome = await createCandidate(
-      { client: client as unknown as ClusterClient, mode, isAgain }, chaperon, new AbortController().signal,
+      { client: client as unknown as ClusterClient, mode, isRetry }, chaperon, new AbortController().signal,
     ).catch((error: unknown) => error);
     if (outcome instanceof Error) return ['thrown', calls.join(', ')];
     const { kind, ...rest } = outcome as { kind: string; resourceVersion?: number; rejection?: { reason: string } };
@@ -49,7 +49,7 @@ describe('createCandidate', () => {
   const UNSENT = new UnreachableError('no route', { isUnsent: true });
   const NOT_LEADER = new NotLeaderError({} as Fence);
   const [C, G] = ['create PodChaperon', 'create PodChaperon, get PodChaperon'];
-  const rows: Record<string, readonly [unknown, unknown, isAgain: boolean, outcome: string, calls: string]> = {
+  const rows: Record<string, readonly [unknown, unknown, isRetry: boolean, outcome: string, calls: string]> = {
     'made': [there('u'), NONE, false, 'created 9', C],
     'there already': [EXISTS, there('u'), false, 'created 9', G],
     'there already, of another pod': [EXISTS, there('other'), false, 'rejected NameCollision', G],
@@ -66,8 +66,8 @@ describe('createCandidate', () => {
     'not sent, because this process does not lead: the leader may have sent it': [NOT_LEADER, NONE, false, 'thrown', C],
     'something that nobody has thought of': [new Error('bug'), NONE, false, 'thrown', C],
   };
-  for (const [what, [onCreate, onGet, isAgain, outcome, calls]] of Object.entries(rows)) {
-    it(`${what}: ${outcome}`, async () => assert.deepEqual(await asked(onCreate, onGet, isAgain), [outcome, calls]));
+  for (const [what, [onCreate, onGet, isRetry, outcome, calls]] of Object.entries(rows)) {
+    it(`${what}: ${outcome}`, async () => assert.deepEqual(await asked(onCreate, onGet, isRetry), [outcome, calls]));
   }
   it('asks for a pod where the target does not serve our kinds', async () => assert.deepEqual(
     await asked(EXISTS, there('u'), false, 'Pod'), ['created 9', 'create Pod, get Pod'],
@@ -108,7 +108,7 @@ describe('the state of a candidate', () => {
     const session = latest === undefined ? undefined : { client: { transport: { clock: { latest: () => latest } } } };
     return candidateStateOf(chaperon, { target: { key: 't', session } as unknown as TargetCluster, memory, now: 0 });
   };
-  const late = { mayMissDeadline: true };
+  const late = { isCloseToDeadline: true };
   const rows: Record<string, readonly [state: object, expected: object]> = {
     'is not late while its confirmation can arrive in time': [stateAt(before - CONFIRM_MARGIN_MS), {}],
     'is late from then on': [stateAt(before - CONFIRM_MARGIN_MS + 1), late],

@@ -27,8 +27,8 @@ describe('createCandidate', () => {
   afterEach(() => server.stop());
 
   type Answers = readonly (readonly [status: number, body: unknown])[];
-  async function asked(answers: Answers, isAgain: boolean): Promise<CandidateAnswer | 'unknown'> {
-    const answer = createCandidate({ client: server.client, mode: 'PodChaperon', isAgain }, CHAPERON, NEVER).catch(
+  async function asked(answers: Answers, isRetry: boolean): Promise<CandidateAnswer | 'unknown'> {
+    const answer = createCandidate({ client: server.client, mode: 'PodChaperon', isRetry }, CHAPERON, NEVER).catch(
       () => 'unknown' as const,
     );
     for (const [code, body] of answers) (await server.next()).answer(code, body);
@@ -47,9 +47,9 @@ describe('createCandidate', () => {
     ['etcd timed out', [no(500, '', 'etcdserver: request timed out')], 'unknown', 'unknown'],
   ];
   for (const [what, answers, first, again] of ROWS) {
-    for (const [isAgain, expected] of [[false, first], [true, again]] as const) {
-      it(`${what}${isAgain ? ', asked again' : ''}: ${expected}`, async () => assert.equal(
-        wordOf(await asked(answers, isAgain)), expected,
+    for (const [isRetry, expected] of [[false, first], [true, again]] as const) {
+      it(`${what}${isRetry ? ', asked again' : ''}: ${expected}`, async () => assert.equal(
+        wordOf(await asked(answers, isRetry)), expected,
       ));
     }
   }
@@ -80,9 +80,9 @@ describe('createCandidate', () => {
     assert.equal(wordOf(await asked([no(403, 'Forbidden'), no(500, '')], true)), 'unknown');
   });
 
-  for (const [isAgain, expected] of [[false, 'unreachable'], [true, 'unknown']] as const) {
+  for (const [isRetry, expected] of [[false, 'unreachable'], [true, 'unknown']] as const) {
     it('a target that refuses connections was not ' +
-      `asked${isAgain ? ' again, and nobody knows what became of the earlier create' : ''}: ${expected}`, async () => {
+      `asked${isRetry ? ' again, and nobody knows what became of the earlier create' : ''}: ${expected}`, async () => {
       const listener = createServer().listen(0, '127.0.0.1');
       await once(listener, 'listening');
       const { port } = listener.address() as AddressInfo;
@@ -90,7 +90,7 @@ describe('createCandidate', () => {
       await once(listener, 'close');
       const transport = new Transport({ ...server.connection(), server: new URL(`http://127.0.0.1:${port}`) }, 'test');
       const answer = await createCandidate(
-        { client: new ClusterClient(transport), mode: 'PodChaperon', isAgain }, CHAPERON, NEVER,
+        { client: new ClusterClient(transport), mode: 'PodChaperon', isRetry }, CHAPERON, NEVER,
       ).catch(() => 'unknown' as const);
       await transport.close();
       assert.equal(typeof answer === 'string' ? answer : answer.kind, expected);

@@ -5,7 +5,7 @@ import type { ResourceList } from '../../../../api/objects/core.ts';
 import type { ProxyPod } from '../../../../model/proxy/proxy-pod.ts';
 import type { DecisionToLog } from '../../../../scheduler/explain/decision-log.ts';
 import { ClusterCache, type ObservedClusters } from '../../../../scheduler/cycle/cluster-cache.ts';
-import type { PolicyBook } from '../../../../scheduler/snapshot/placement-rules.ts';
+import type { PolicyIndex } from '../../../../scheduler/snapshot/placement-rules.ts';
 import { TargetChooser, type ChooserOptions } from '../../../../scheduler/cycle/choose-target.ts';
 import { annotated, aProxyRecord, labelled, named, withRequests, withUid } from '../../../support/builders.ts';
 
@@ -25,7 +25,7 @@ function aMember(index: number): ProxyPod {
 /** A group of ten and one target with this room; counts decisions. */
 function aWorld(free: ResourceList) {
   const members = Array.from({ length: MEMBERS }, (_, index) => aMember(index));
-  const book: PolicyBook = { isComplete: true, policies: [], namespaces: new Map() };
+  const book: PolicyIndex = { isComplete: true, policies: [], namespaces: new Map() };
   const get = (key: string) => members.find((member) => member.key === key);
   let tell: (key: string, before: ProxyPod | undefined, after: ProxyPod | undefined) => void = () => undefined;
   let removed: (target: typeof TARGET) => void = () => undefined;

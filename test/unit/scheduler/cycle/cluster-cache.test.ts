@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { DelegatePod } from '../../../../model/delegate/remembered-delegate.ts';
+import type { DelegatePod } from '../../../../model/delegate/cached-delegate.ts';
 import type { ProxyPod } from '../../../../model/proxy/proxy-pod.ts';
 import { ClusterCache, type ObservedClusters } from '../../../../scheduler/cycle/cluster-cache.ts';
 import {
@@ -11,7 +11,7 @@ type ProxyListener = (key: string, before: ProxyPod | undefined, after: ProxyPod
 
 /** A source whose pods are told by hand, and one target that worked once and whose session is as a test says. */
 function aWorld(target: {
-  readonly workedOnce: boolean; hasSynced: boolean; mayAnswer?: boolean; readonly serverTime?: number
+  readonly workedOnce: boolean; hasSynced: boolean; isLikelyReachable?: boolean; readonly serverTime?: number
 }) {
   let tell: ProxyListener = () => undefined;
   let changed: (target: unknown) => void = () => undefined;
@@ -20,7 +20,7 @@ function aWorld(target: {
     {
       ref, key: 'ClusterTarget/c', nodeName: 'admiralty-c', availability: { kind: 'ready' }, serverHealth: {},
       get session() { return { hasSynced: target.hasSynced, client: { transport: {} } }; },
-      get mayAnswer() { return target.mayAnswer ?? true; },
+      get isLikelyReachable() { return target.isLikelyReachable ?? true; },
     };
   const clusters = {
     proxies: { onChange: (listener: ProxyListener) => (tell = listener), get: () => undefined, by: () => [] },
@@ -93,14 +93,14 @@ describe('a pod that is created after the start, by the clock of the API server'
 
 describe('a process that takes over while watches of a target are broken', () => {
   it('places no pod of before until it has heard of it: the last leader may have sent one there', () => {
-    const target = { workedOnce: true, hasSynced: true, mayAnswer: false };
+    const target = { workedOnce: true, hasSynced: true, isLikelyReachable: false };
     const { state, tell, changed } = aWorld(target);
     const proxy = madeAt(Date.now() - HOUR);
     tell(proxy);
     assert.deepEqual(state.unobserved(proxy, state.memoryOf(proxy.uid)), ['ClusterTarget/c']);
-    target.mayAnswer = true;
+    target.isLikelyReachable = true;
     changed();
-    target.mayAnswer = false;
+    target.isLikelyReachable = false;
     assert.deepEqual(state.unobserved(proxy, state.memoryOf(proxy.uid)), []);
   });
 });

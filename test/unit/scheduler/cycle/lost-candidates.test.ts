@@ -6,7 +6,7 @@ import { STOPS_UNCONFIRMED_ANNOTATION, TRUE } from '../../../../api/objects/keys
 import { ApiError, UnreachableError } from '../../../../kubernetes/flow/api-error.ts';
 import { toBeConfirmed } from '../../../../model/delegate/confirmation.ts';
 import { toPodChaperon } from '../../../../model/delegate/pod-chaperon.ts';
-import type { PolicyBook } from '../../../../scheduler/snapshot/placement-rules.ts';
+import type { PolicyIndex } from '../../../../scheduler/snapshot/placement-rules.ts';
 import { aPod, named, onNode, withMetadata } from '../../../support/builders.ts';
 import { aBook, aClusterPolicy } from '../../../support/placement.ts';
 import {
@@ -41,7 +41,7 @@ describe('a create of which nobody knows', () => {
   });
   const pool = { targets: {}, patch: [{ op: 'add', path: '/metadata/annotations/pool', value: 'eu' }] } as const;
   const missing = { targets: {}, patch: [{ op: 'remove', path: '/spec/priorityClassName' }] } as const;
-  const later: Record<string, PolicyBook> = {
+  const later: Record<string, PolicyIndex> = {
     'no longer applies': aBook(aClusterPolicy({ overrides: [pool, missing] })),
     'is that of two policies now': aBook(aClusterPolicy({ overrides: [pool] }), aClusterPolicy({ overrides: [] }, 'q')),
   };

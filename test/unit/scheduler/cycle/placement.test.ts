@@ -127,8 +127,8 @@ describe('planPlacement', () => {
       'delete-candidate a',
     ],
     'a candidate of which its target might hear too late is not to be stopped, before it is bound':
-      [state([aCandidate('a', { mayMissDeadline: true, delegate: [scheduled()] })]), 'remove-deadline a'],
-    'nor one that is slow': [state([aCandidate('a', { mayMissDeadline: true })]), 'remove-deadline a'],
+      [state([aCandidate('a', { isCloseToDeadline: true, delegate: [scheduled()] })]), 'remove-deadline a'],
+    'nor one that is slow': [state([aCandidate('a', { isCloseToDeadline: true })]), 'remove-deadline a'],
     'and is asked for again where nobody knows': [
       state(
         [aCandidate('a', { deletion: 'sent', delegate: [scheduled()] }), aCandidate('b', { delegate: [scheduled()] })],
@@ -250,7 +250,7 @@ describe('planPlacement', () => {
       { reason: 'Unschedulable', message: '0/5 nodes: taints' });
   });
   it('takes the deadline from this very chaperon', () => {
-    const step = planPlacement(state([aCandidate('a', { mayMissDeadline: true })]), NOW);
+    const step = planPlacement(state([aCandidate('a', { isCloseToDeadline: true })]), NOW);
     assert.deepEqual(step.kind === 'remove-deadline' && step.plan, [{
       kind: 'patch', type: POD_CHAPERONS, at: { namespace: 'team-a', name: 'web-abc' }, patchType: 'merge',
       patch: { metadata: { uid: 'chaperon-in-a', annotations: { [CONFIRM_BEFORE_ANNOTATION]: null } } },

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { ClusterSummary } from '../../../../api/kinds/cluster-summary.ts';
 import { parseResourceList } from '../../../../model/resources/resources.ts';
 import {
-  concerns, FILTERS, fitsAfterScaleUp, prepareFilters,
+  isUsableFrom, FILTERS, fitsAfterScaleUp, prepareFilters,
 } from '../../../../scheduler/decision/filters.ts';
 import type { PodToSchedule, TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
 import { toTargetCapacity } from '../../../../scheduler/snapshot/target-capacity.ts';
@@ -18,7 +18,7 @@ function aSmallPod(rejectedBy: PodToSchedule['rejectedBy'] = new Map()): PodToSc
   );
 }
 
-describe('concerns', () => {
+describe('isUsableFrom', () => {
   const cases: Record<string, readonly [target: TargetSnapshot, concerned: boolean]> = {
     'a ClusterTarget is for every namespace': [aTarget('c1'), true],
     'a Target is for its own namespace':
@@ -27,7 +27,7 @@ describe('concerns', () => {
       [aTarget('t', withRef({ kind: 'Target', namespace: 'team-b', name: 't' })), false],
   };
   for (const [sentence, [target, concerned]] of Object.entries(cases)) {
-    it(sentence, () => assert.equal(concerns(target, 'team-a'), concerned));
+    it(sentence, () => assert.equal(isUsableFrom(target, 'team-a'), concerned));
   }
 });
 

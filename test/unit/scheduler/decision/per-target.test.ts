@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { SCORE_NAMES } from '../../../../api/kinds/placement-policy.ts';
-import { comparesTargets } from '../../../../scheduler/decision/per-target.ts';
+import { dependsOnOtherTargets } from '../../../../scheduler/decision/per-target.ts';
 import { evaluateTargets } from '../../../../scheduler/decision/schedule-pod.ts';
 import type { PlacementConstraints, PodToSchedule, TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
 import { unavailable, withNodes, withoutSummary } from '../../../support/builders.ts';
@@ -12,7 +12,7 @@ import { aPlace, aPodWithConstraints, constrained, full, placed, rulesOf,
 const PLAIN: PodToSchedule =
   { namespace: 'team-a', requirements: { requests: new Map(), nodeSelector: {} }, rejectedBy: new Map() };
 
-describe('comparesTargets', () => {
+describe('dependsOnOtherTargets', () => {
   const spread = { maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule' };
   const other = { namespace: 'team-a', labels: {}, terminating: false, byNode: new Map([['a', 1]]) };
   const cases: Record<string, readonly [pod: PodToSchedule, compares: boolean]> = {
@@ -43,7 +43,7 @@ describe('comparesTargets', () => {
     'a weight of cost': [aPodWithConstraints({ weights: { cost: 1 } }), true],
   };
   for (const [sentence, [pod, compares]] of Object.entries(cases)) {
-    it(`${sentence}: ${compares ? 'yes' : 'no'}`, () => assert.equal(comparesTargets(pod), compares));
+    it(`${sentence}: ${compares ? 'yes' : 'no'}`, () => assert.equal(dependsOnOtherTargets(pod), compares));
   }
 });
 
@@ -98,7 +98,7 @@ describe('what is decided about a target by itself', () => {
         rejected.find(({ target: key }) => key === 'ClusterTarget/a')];
     };
     fc.assert(fc.property(pod, target('a'), target('b'), (one, a, b) => {
-      if (comparesTargets(one)) return;
+      if (dependsOnOtherTargets(one)) return;
       compared += 1;
       assert.deepEqual(about(one, [a, b]), about(one, [a]));
     }), { numRuns: 400 });

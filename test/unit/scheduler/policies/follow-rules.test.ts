@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import type { Node } from '../../../../api/objects/core.ts';
 import { FollowRules } from '../../../../scheduler/policies/follow-rules.ts';
 import type { PlacementInputs, PlacementInputsListener } from '../../../../scheduler/cache/placement-inputs.ts';
-import type { PolicyBook } from '../../../../scheduler/snapshot/placement-rules.ts';
+import type { PolicyIndex } from '../../../../scheduler/snapshot/placement-rules.ts';
 import type { TargetClusters } from '../../../../targets/target-clusters.ts';
 import { aBook, aPolicy } from '../../../support/placement.ts';
 
@@ -20,7 +20,7 @@ interface Given {
   readonly node?: Node | undefined;
 }
 
-function rulesOf(book: PolicyBook, given: Given = {}) {
+function rulesOf(book: PolicyIndex, given: Given = {}) {
   const { labels = { region: 'eu' } } = given;
   const node: Node = { metadata: { name: EU.nodeName, labels: {} } };
   const listeners: PlacementInputsListener[] = [];

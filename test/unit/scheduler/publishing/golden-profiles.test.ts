@@ -43,7 +43,8 @@ function published(text: string): string {
     name: ref.name, uid, labels, spec, clusterId: status.clusterID,
     availability: reason === undefined
       ? { kind: 'ready' }
-      : reason === 'failed' ? explainFailure(new Error('connect ECONNREFUSED'), { isTenants: false, isApiServer: true })
+      : reason === 'failed'
+        ? explainFailure(new Error('connect ECONNREFUSED'), { isTenantOwned: false, isApiServer: true })
         : unavailable(reason, 'why it is'),
     isSynced: true, properties: toProperties(properties), secretRef: kubeconfigSecretRef(ref, spec, 'isthmus-system'),
     endpoint: server === undefined ? undefined : { server: new URL(server), isDirect, credentials, ...tls },

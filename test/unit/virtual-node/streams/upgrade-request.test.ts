@@ -5,7 +5,9 @@ import { createServer, IncomingMessage } from 'node:http';
 import { connect, Socket, type AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
-import { responseHeaderText, replyOn, upgradeHeaders } from '../../../../virtual-node/streams/upgrade-request.ts';
+import {
+  createResponse, responseHeaderText, upgradeHeaders,
+} from '../../../../virtual-node/streams/upgrade-request.ts';
 
 /** A parsed message with these headers, as Node has them. */
 function aMessage(headers: readonly (readonly [name: string, value: string])[], status: object = {}): IncomingMessage {
@@ -57,7 +59,7 @@ describe('the refusal of an upgrade', () => {
     const server = createServer();
     t.after(() => server.close());
     server.on('upgrade', (request, socket: Socket) =>
-      void replyOn(request, socket).writeHead(403, { 'content-type': 'text/plain' }).end('no permission'));
+      void createResponse(request, socket).writeHead(403, { 'content-type': 'text/plain' }).end('no permission'));
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     const client = connect((server.address() as AddressInfo).port, '127.0.0.1');

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
-import type { DelegatePod } from '../../../../model/delegate/remembered-delegate.ts';
+import type { DelegatePod } from '../../../../model/delegate/cached-delegate.ts';
 import type { ProxyPod } from '../../../../model/proxy/proxy-pod.ts';
 import type { TargetSession } from '../../../../targets/target-session.ts';
 import { PodUsages } from '../../../../virtual-node/usage/pod-usage-cache.ts';

@@ -8,7 +8,7 @@ import {
 } from '../../../../api/objects/keys.ts';
 import {
   DELEGATE_REJECTED, toChaperonRecord, toDelegatePodRecord,
-} from '../../../../model/delegate/remembered-delegate.ts';
+} from '../../../../model/delegate/cached-delegate.ts';
 import { haveOneHiddenClass } from '../../../support/hidden-class.ts';
 import {
   aChaperon, aChaperonRecord, aDelegate, aDelegateRecord,
