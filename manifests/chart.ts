@@ -13,7 +13,7 @@ import { brokerAccess, gatewayAccess } from './objects/gateway.ts';
 import { podPlaneAccess, podPlaneNamespace } from './objects/pod-plane.ts';
 import { proxyPolicyManifests } from './policies/proxy-policy.ts';
 import type { Side } from './objects/component-permissions.ts';
-import { accessParts, admiraltyRoles, type AccessPart } from './objects/rbac.ts';
+import { rbacObjects, admiraltyRoles, type RbacObject } from './objects/rbac.ts';
 import { serviceDiscoveryAccess } from './objects/service-discovery.ts';
 import { packagedWebhookConfiguration, validatingWebhookConfiguration } from './objects/webhook-configuration.ts';
 
@@ -56,7 +56,7 @@ export function chartTemplates(): readonly ChartTemplate[] {
     ),
     {
       path: 'templates/rbac.yaml',
-      text: HEADER + accessParts(NAMESPACE)
+      text: HEADER + rbacObjects(NAMESPACE)
         .map((part) => guarded(conditionOf(part), withIdentity(toText(part.object), part.object))).join(''),
     },
     {
@@ -119,7 +119,7 @@ function unlessForeign(text: string, { metadata: { name } }: CustomResourceDefin
 }
 
 /** When an RBAC object is needed, as a Helm expression. */
-function conditionOf({ object: { kind }, side, component }: AccessPart): string {
+function conditionOf({ object: { kind }, side, component }: RbacObject): string {
   if (kind === 'ServiceAccount' && component === undefined) return 'eq .Values.deploy "AllInOne"';
   if (component === undefined) return SIDES[side];
   const runs = `include "isthmus.runs.${COMPONENTS[component]}" .`;

@@ -13,7 +13,7 @@ import {
 import { DEFAULT_POD_PLANE_IMAGE, podPlaneManifests } from './objects/pod-plane.ts';
 import { proxyPolicyManifests } from './policies/proxy-policy.ts';
 import type { Side } from './objects/component-permissions.ts';
-import { accessParts } from './objects/rbac.ts';
+import { rbacObjects } from './objects/rbac.ts';
 import { serviceDiscoveryManifests } from './objects/service-discovery.ts';
 import {
   packagedWebhookConfiguration, validatingWebhookConfiguration, WEBHOOK_CONFIGURATION_NAME, WEBHOOK_SERVICE,
@@ -62,7 +62,7 @@ function base(): KustomizeFiles {
 }
 
 function permissionsOf(side: Side): readonly KubernetesObject[] {
-  return accessParts(namespace).filter((part) => part.side === side).map(({ object }) => object);
+  return rbacObjects(namespace).filter((part) => part.side === side).map(({ object }) => object);
 }
 
 function source(): KustomizeFiles {

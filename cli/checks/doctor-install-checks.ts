@@ -5,7 +5,7 @@ import { isRecord } from '../../model/objects/json-values.ts';
 import { customResourceDefinitions, isForeignDefinition } from '../../manifests/objects/crds.ts';
 import { isNeeded, type InstallRole } from '../../manifests/objects/component-permissions.ts';
 import type { ComponentAccount } from '../../model/access/component-accounts.ts';
-import { accessParts } from '../../manifests/objects/rbac.ts';
+import { rbacObjects } from '../../manifests/objects/rbac.ts';
 import { foundOr, storedKey, type DoctorFacts, type Finding, type Unread } from './doctor-facts.ts';
 
 /** Components that the chart leaves out unless a value asks for them. */
@@ -59,7 +59,7 @@ export function checkCrds({ stored }: DoctorFacts): readonly Finding[] {
 export function checkPermissions(facts: DoctorFacts): readonly Finding[] {
   const { installNamespace, stored } = facts;
   const role = roleOf(facts);
-  const parts = accessParts(installNamespace).filter(
+  const parts = rbacObjects(installNamespace).filter(
     ({ side, object: { kind } }) => isNeeded(side, role) && kind?.includes('Role') === true,
   );
   const isThere = (component: ComponentAccount | undefined) =>
@@ -74,7 +74,7 @@ export function checkPermissions(facts: DoctorFacts): readonly Finding[] {
 
 /** The role that the cluster was installed for: without any object of a side it does not have that side. */
 function roleOf({ stored, installNamespace }: DoctorFacts): InstallRole {
-  const parts = accessParts(installNamespace);
+  const parts = rbacObjects(installNamespace);
   const [isSource, isTarget] = (['source', 'target'] as const).map(
     (role) => parts.some(({ side, object }) => side === role && stored.has(storedKey(object))),
   );

@@ -96,7 +96,7 @@ const SOURCE_SIDE_ROLES: readonly RoleObject[] = [
 ];
 
 /** An RBAC object, and where it is needed. */
-export interface AccessPart {
+export interface RbacObject {
   readonly object: KubernetesObject;
   readonly side: Side;
   /** The component that it is for; missing when shared. */
@@ -114,8 +114,8 @@ export function admiraltyRoles(): readonly RoleObject[] {
 }
 
 /** ServiceAccounts, roles and bindings of an installation in `installNamespace`, roles before their bindings. */
-export function accessParts(installNamespace: string): readonly AccessPart[] {
-  const of = (side: Side, objects: readonly KubernetesObject[], component?: ComponentAccount): readonly AccessPart[] =>
+export function rbacObjects(installNamespace: string): readonly RbacObject[] {
+  const of = (side: Side, objects: readonly KubernetesObject[], component?: ComponentAccount): readonly RbacObject[] =>
     objects.map((object) => ({ object, side, ...(component && { component }) }));
   const followed = (name: string) =>
     [clusterRoleBinding(name, name, componentSubjects(['isthmus-delegate-controller'], installNamespace))];
@@ -161,7 +161,7 @@ function accountSide(component: ComponentAccount): Side {
 
 /** The objects that a cluster of this role needs. */
 export function rbacManifests(installNamespace: string, role: InstallRole = 'both'): readonly KubernetesObject[] {
-  return accessParts(installNamespace).filter(({ side }) => isNeeded(side, role)).map(({ object }) => object);
+  return rbacObjects(installNamespace).filter(({ side }) => isNeeded(side, role)).map(({ object }) => object);
 }
 
 /** What the webhook uses of the install namespace: a certificate of another issuer, and how far a migration is. */

@@ -162,7 +162,7 @@ function ofPods(address: WebhookAddress, [label, value]: readonly [label: string
 const VALIDATIONS = [
   {
     name: 'targets', path: '/validate--targets', apiGroup: ADMIRALTY_GROUP, resources: ['targets', 'clustertargets'],
-    asked:
+    matchCondition:
       { name: 'has-what-is-checked', expression: 'has(object.spec.excludedLabelsRegexp) || has(object.spec.headroom)' },
   },
   { name: 'resourceshares', path: '/validate--resourceshares', apiGroup: ISTHMUS_GROUP, resources: ['resourceshares'] },
@@ -191,7 +191,7 @@ function validatingWebhook(
     clientConfig: clientConfig(address, path),
     rules:
       [{ operations: ['CREATE', 'UPDATE'], apiGroups: [apiGroup], apiVersions: ['v1alpha1'], resources, scope: '*' }],
-    matchConditions: ['asked' in validation ? validation.asked : undefined, SPEC_CHANGED].filter(
+    matchConditions: ['matchCondition' in validation ? validation.matchCondition : undefined, SPEC_CHANGED].filter(
       (condition) => condition !== undefined,
     ),
     failurePolicy: 'Ignore',

@@ -193,10 +193,10 @@ class Scheduling {
 
   #requeue(proxy: ProxyPod, memory: PodMemory, result: ReconcileResult): ReconcileResult {
     const now = performance.now();
-    const looks = [...memory.targets].map(
+    const recheckTimes = [...memory.targets].map(
       (key) => this.confirmations.deadlines.requeueAt(targetNamespaceOf(key, proxy), proxy.uid, now) ?? Infinity,
     );
-    const ms = Math.max(0, Math.min(...looks) - now) + 1;
+    const ms = Math.max(0, Math.min(...recheckTimes) - now) + 1;
     const isSoonEnough = ms === Infinity || (result.kind === 'requeue-after' && result.ms <= ms);
     return isSoonEnough ? result : { kind: 'requeue-after', ms };
   }

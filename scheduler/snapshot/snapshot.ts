@@ -28,7 +28,7 @@ export interface TargetSnapshot {
   readonly nodeInfo?: VirtualNodeInfo;
 }
 
-/** A pod that needs a target. All fields but `rejectedBy` are equal for pods of one class: see EquivalenceCache. */
+/** A pod that needs a target. All fields but `rejectedBy` are equal for pods of one equivalence class. */
 export interface PodToSchedule {
   readonly namespace: string;
   readonly requirements: NodeRequirements;

@@ -31,7 +31,7 @@ export class TargetAnswers<T> {
   }
 
   /** Requests the value unless it is fresh; `found` is called when it changes. Never rejects. */
-  async look(session: TargetSession, found: () => void): Promise<void> {
+  async refresh(session: TargetSession, found: () => void): Promise<void> {
     const { intervalMs, ask } = this.#question;
     const { requestedAt = -Infinity, answer: before } = this.#known.get(session) ?? {};
     if (performance.now() - requestedAt < intervalMs) return;

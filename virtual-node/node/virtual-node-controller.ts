@@ -110,11 +110,11 @@ class VirtualNodes {
         const found = () => controllers.node.enqueue(target.nodeName);
         session.onSummary((_summary, isRenewed) => {
           if (!isRenewed) changed(target);
-          void this.#quotas.look(session, found); // a quota changes without the summary
+          void this.#quotas.refresh(session, found); // a quota changes without the summary
         });
         session.onConnection(() => {
-          void this.#versions.look(session, found);
-          void this.#quotas.look(session, found);
+          void this.#versions.refresh(session, found);
+          void this.#quotas.refresh(session, found);
         });
       },
       changed,

@@ -25,7 +25,7 @@ function questions(t: TestContext, ...answers: readonly (Value | undefined | Err
   const session = aSession();
   const look = async (afterMs: number, of = session): Promise<Value | undefined> => {
     now += afterMs;
-    await asked.look(of, () => (told += 1));
+    await asked.refresh(of, () => (told += 1));
     return asked.of(of);
   };
   return { asked, look, befores, told: () => told };

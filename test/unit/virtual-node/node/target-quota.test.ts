@@ -67,7 +67,7 @@ describe('quotas of targets', () => {
     const found: unknown[] = [];
     for (const step of [0, 29_999, 1, 30_000, 30_000]) {
       now += step;
-      await quotas.look(session, () => found.push(quotas.of(session)?.get('cpu')));
+      await quotas.refresh(session, () => found.push(quotas.of(session)?.get('cpu')));
     }
     assert.deepEqual([found, asked], [[2_000, 1_000], Array.from({ length: 4 }, () => ({ namespace: 'team' }))]);
   });
@@ -82,7 +82,7 @@ describe('quotas of targets', () => {
     it(`say nothing where a target answers with one ${what}, which no API server does`, async () => {
       const { session } = aSession('team', [quota] as unknown as readonly ResourceQuota[]);
       const quotas = targetQuotas();
-      await quotas.look(session, () => undefined);
+      await quotas.refresh(session, () => undefined);
       assert.equal(quotas.of(session)?.size, 0);
     });
   }
@@ -90,7 +90,7 @@ describe('quotas of targets', () => {
   it('are not known before the first answer, and are none where the target keeps them to itself', async () => {
     const { session } = aSession('team', new ApiError(403, 'Forbidden', 'no'));
     const quotas = targetQuotas();
-    const looking = quotas.look(session, () => undefined);
+    const looking = quotas.refresh(session, () => undefined);
     assert.equal(quotas.of(session), undefined);
     await looking;
     assert.equal(quotas.of(session)?.size, 0);
@@ -99,7 +99,7 @@ describe('quotas of targets', () => {
   it('of a whole cluster are nobody’s limit', async () => {
     const { session, asked } = aSession(undefined, [aQuota({ cpu: '2' })]);
     const quotas = targetQuotas();
-    await quotas.look(session, () => undefined);
+    await quotas.refresh(session, () => undefined);
     assert.deepEqual([asked, quotas.of(session)?.size], [[], 0]);
   });
 });

@@ -33,7 +33,7 @@ for (const [what, [answer, version]] of Object.entries(rows)) {
     const { session, asked } = aSession(answer);
     const versions = targetVersions();
     let found = 0;
-    await versions.look(session, () => (found += 1));
+    await versions.refresh(session, () => (found += 1));
     assert.deepEqual([versions.of(session), found, asked], [version, version === undefined ? 0 : 1, ['/version']]);
   });
 }
@@ -47,7 +47,7 @@ it('a target is asked once in a minute, and an upgrade is told once', async (t) 
   const found: (string | undefined)[] = [];
   for (const step of [0, 59_999, 1, 60_000, 60_000]) {
     now += step;
-    await versions.look(session, () => found.push(versions.of(session)));
+    await versions.refresh(session, () => found.push(versions.of(session)));
   }
   assert.deepEqual([found, asked.length, versions.of(session)], [['v1.36.3', 'v1.37.0'], 4, 'v1.37.0']);
 });
