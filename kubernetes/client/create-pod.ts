@@ -40,24 +40,25 @@ export async function createPod(client: ClusterClient, pod: Pod, signal: AbortSi
  * change what the pod may do, or where it runs.
  */
 export function optionalFieldsOf(spec: PodSpec & OptionalFields): readonly string[] {
-  const { hostUsers, resources = {}, resourceClaims = [], hostnameOverride, securityContext = {} } = spec;
-  const { supplementalGroupsPolicy = 'Merge' } = securityContext;
+  // an order may have null for what is not set: no API server has printed it
+  const { supplementalGroupsPolicy } = spec.securityContext ?? {};
   return [
-    ...(hostUsers === false ? ['spec.hostUsers'] : []),
-    ...(Object.keys(resources).length > 0 ? ['spec.resources'] : []),
-    ...(resourceClaims.length > 0 ? ['spec.resourceClaims'] : []),
-    ...(hostnameOverride === undefined ? [] : ['spec.hostnameOverride']),
-    ...(supplementalGroupsPolicy === 'Merge' ? [] : ['spec.securityContext.supplementalGroupsPolicy']),
+    ...(spec.hostUsers === false ? ['spec.hostUsers'] : []),
+    ...(Object.keys(spec.resources ?? {}).length > 0 ? ['spec.resources'] : []),
+    ...((spec.resourceClaims ?? []).length > 0 ? ['spec.resourceClaims'] : []),
+    ...((spec.hostnameOverride ?? '') === '' ? [] : ['spec.hostnameOverride']),
+    ...((supplementalGroupsPolicy ?? 'Merge') === 'Merge' ? [] : ['spec.securityContext.supplementalGroupsPolicy']),
     ...[...(spec.initContainers ?? []), ...spec.containers].flatMap(optionalFieldsOfContainer),
   ];
 }
 
 function optionalFieldsOfContainer(
-  { name, securityContext = {}, lifecycle = {} }: Container & OptionalContainerFields,
+  { name, securityContext, lifecycle }: Container & OptionalContainerFields,
 ): readonly string[] {
-  const { procMount = 'Default' } = securityContext;
+  const { procMount } = securityContext ?? {};
+  const { stopSignal } = lifecycle ?? {};
   return [
-    ...(procMount === 'Default' ? [] : [`securityContext.procMount of container ${name}`]),
-    ...(lifecycle.stopSignal === undefined ? [] : [`lifecycle.stopSignal of container ${name}`]),
+    ...((procMount ?? 'Default') === 'Default' ? [] : [`securityContext.procMount of container ${name}`]),
+    ...((stopSignal ?? '') === '' ? [] : [`lifecycle.stopSignal of container ${name}`]),
   ];
 }

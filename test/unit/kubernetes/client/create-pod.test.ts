@@ -65,6 +65,14 @@ describe('optionalFieldsOf', () => {
     assert.deepEqual(optionalFieldsOf(spec), []);
   });
 
+  it('has none that is null, as in an order that no API server has printed', () => {
+    const spec = {
+      containers: [{ name: 'main', securityContext: null, lifecycle: { stopSignal: null } }], initContainers: null,
+      hostUsers: null, resources: null, resourceClaims: null, hostnameOverride: null, securityContext: null,
+    };
+    assert.deepEqual(optionalFieldsOf(spec as unknown as PodSpec), []);
+  });
+
   it('has those of init containers', () => {
     const initContainers = [{ name: 'first', lifecycle: { stopSignal: 'SIGINT' } }];
     assert.deepEqual(optionalFieldsOf({ containers, initContainers }), ['lifecycle.stopSignal of container first']);
