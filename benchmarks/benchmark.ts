@@ -1,6 +1,6 @@
 // The benchmark interface. A benchmark measures and never asserts: whether a goal is met is computed from its figures,
 // and missing one is not an error.
-import type { Spread } from './statistics.ts';
+import type { Spread } from './results/statistics.ts';
 
 /** How a benchmark is to run. */
 export interface BenchmarkContext {

@@ -7,9 +7,9 @@ import {
   EXPECTED_DEPENDENCIES, findBadNames, findCircles, findCircularFolders, findClientNode, findCrowdedFolders,
   findDeadExports, findForbiddenImports, findImpurity, findLeakySignals, findMissingHeader, findProblems,
   findProcessUse, findUndeclaredPackages, findUnexpectedDependencies, findUnknownFolders, MAX_DEPENDENCIES,
-  MAX_FILES_IN_A_FOLDER, TOP_FOLDERS, type SourceFile,
-} from './support/architecture.ts';
-import { sourceFiles } from './support/source-files.ts';
+  MAX_FILES_IN_A_FOLDER, MAX_TEST_FILES_IN_A_FOLDER, TOP_FOLDERS, type SourceFile,
+} from './support/rules/architecture.ts';
+import { sourceFiles } from './support/rules/source-files.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 describe('the repository', () => {
@@ -95,6 +95,9 @@ describe('the walls', () => {
     const files = Array.from({ length: MAX_FILES_IN_A_FOLDER + 1 }, (_, index) => file(`model/pod/f${index}.ts`));
     assert.equal(findCrowdedFolders(files).length, 1);
     assert.deepEqual(findCrowdedFolders(files.slice(1)), []);
+    const tests = Array.from({ length: MAX_TEST_FILES_IN_A_FOLDER + 1 }, (_, index) => file(`test/laws/f${index}.ts`));
+    assert.equal(findCrowdedFolders(tests).length, 1);
+    assert.deepEqual(findCrowdedFolders(tests.slice(1)), []);
   });
 });
 
@@ -133,7 +136,7 @@ rule('imports', findForbiddenImports, {
     'the process knowing Kubernetes': ['process/config.ts', "import { a } from '../kubernetes/http/a.ts';"],
     'manifests knowing the process': ['manifests/objects/crds.ts', "import { a } from '../../process/a.ts';"],
     'a command knowing the sandbox': ['cli/run/run.ts', "import { a } from '../../sandbox/sandbox.ts';"],
-    'the sandbox knowing tests': ['sandbox/sandbox.ts', "import { a } from './support/builders.ts';"],
+    'the sandbox knowing tests': ['sandbox/sandbox.ts', "import { a } from './support/objects/builders.ts';"],
     'a re-export': ['model/pod/pod.ts', "export { a } from '../../webhook/server/a.ts';"],
     'a re-export of everything': ['model/pod/pod.ts', "export * from '../../webhook/server/a.ts';"],
     'an import for its effect': ['model/pod/pod.ts', "import '../../process/crypto/reflect-metadata.ts';"],

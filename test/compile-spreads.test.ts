@@ -1,7 +1,7 @@
 // What the build makes of object literals that begin with a spread: the same objects, of one hidden class.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { haveOneHiddenClass } from './support/hidden-class.ts';
+import { haveOneHiddenClass } from './support/rules/hidden-class.ts';
 
 const { withSharedClasses } = await import(new URL('../../compile-spreads.mjs', import.meta.url).href) as {
   readonly withSharedClasses: (text: string) => string;

@@ -1,12 +1,12 @@
 // Holds what a reader has to take in at once: width of lines, length of files and functions. Prints the figures.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { SourceFile } from './support/architecture.ts';
+import type { SourceFile } from './support/rules/architecture.ts';
 import {
   figuresText, FUNCTION_QUANTILES, functionsOf, longFiles, longFunctions, MAX_COLUMNS, MAX_FILE_LINES,
   MAX_FUNCTION_LINES, quantile, wideLines,
-} from './support/house-figures.ts';
-import { sourceFiles } from './support/source-files.ts';
+} from './support/rules/house-figures.ts';
+import { sourceFiles } from './support/rules/source-files.ts';
 
 describe('sizes in the repository', () => {
   const files = sourceFiles();

@@ -9,8 +9,8 @@ import { NodeLedger } from '../../delegate-controller/capacity/node-ledger.ts';
 import { toDelegatePod } from '../../delegate-controller/chaperon/make-delegate-pod.ts';
 import { toTargetNodeRecord } from '../../delegate-controller/target-cache/target-node.ts';
 import { onAbort } from '../../kubernetes/flow/abort.ts';
-import { RandomSource } from '../random-source.ts';
-import { syntheticNode } from '../synthetic-nodes.ts';
+import { RandomSource } from '../load/random-source.ts';
+import { syntheticNode } from '../load/synthetic-nodes.ts';
 import type { ObjectStore, StoredObject } from './object-store.ts';
 import { longRunningPod, running, type Place } from './simulated-pods.ts';
 

@@ -7,9 +7,9 @@ import { fileURLToPath } from 'node:url';
 import { environment } from '../../process/config.ts';
 import { AppError } from '../../process/errors.ts';
 import { heapOptions, type MemoryLimit } from '../../sandbox/plan/heap-options.ts';
-import { inspectorUrl, liveHeapBytes } from '../../test/support/inspected-process.ts';
-import { readCpuMs } from '../process-cpu.ts';
-import { readResidentMiB } from '../process-memory.ts';
+import { inspectorUrl, liveHeapBytes } from '../../test/support/processes/inspected-process.ts';
+import { readCpuMs } from '../readings/process-cpu.ts';
+import { readResidentMiB } from '../readings/process-memory.ts';
 import { imageAllocator, preloading } from './image-allocator.ts';
 
 const COMMAND = fileURLToPath(new URL('../../cli/main.js', import.meta.url));

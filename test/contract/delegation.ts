@@ -14,8 +14,8 @@ import {
   EVENTS, NODES, PODS, SECRETS, VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS,
 } from '../../api/resource-types.ts';
 import { pollUntil } from '../../cli/clusters/poll-until.ts';
-import { WatchedCollection } from '../support/watched-collection.ts';
-import { inNamespace, isRunning, type IsthmusWorld, type WorldCluster } from '../support/isthmus-world.ts';
+import { WatchedCollection } from '../support/history/watched-collection.ts';
+import { inNamespace, isRunning, type IsthmusWorld, type WorldCluster } from '../support/worlds/isthmus-world.ts';
 
 /** A world with a target that is delegated to in the mode; all pods of the suite go there. */
 export interface DelegationUnderTest {

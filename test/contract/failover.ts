@@ -11,12 +11,12 @@ import type { PlacementPolicy } from '../../api/kinds/placement-policy.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { PLACEMENT_POLICIES, PODS, SOURCE_LEASES } from '../../api/resource-types.ts';
 import { isCandidateLease } from '../../model/delegate/confirmation.ts';
-import { auditedLives, type AuditedLives, type Life } from '../support/audited-lives.ts';
-import { eventually } from '../support/eventually.ts';
-import { inNamespace, isRunning, type IsthmusWorld, type WorldCluster } from '../support/isthmus-world.ts';
-import { RelayToTarget } from '../support/lost-target.ts';
-import { WatchedCollection } from '../support/watched-collection.ts';
-import { assertInvariants } from '../support/world-invariants.ts';
+import { auditedLives, type AuditedLives, type Life } from '../support/history/audited-lives.ts';
+import { eventually } from '../support/history/eventually.ts';
+import { inNamespace, isRunning, type IsthmusWorld, type WorldCluster } from '../support/worlds/isthmus-world.ts';
+import { RelayToTarget } from '../support/faults/lost-target.ts';
+import { WatchedCollection } from '../support/history/watched-collection.ts';
+import { assertInvariants } from '../support/history/world-invariants.ts';
 
 const LONG_MS = 90_000;
 const apps = (plural: string, kind: string): ResourceType =>

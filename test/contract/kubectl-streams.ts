@@ -7,7 +7,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { until, type StreamsWorld } from '../support/streams-world.ts';
+import { until, type StreamsWorld } from '../support/worlds/streams-world.ts';
 
 /**
  * tar reads whole records, and kwok does not tell a command that its input has ended: an archive of one file must fill

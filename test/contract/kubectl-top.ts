@@ -9,10 +9,10 @@ import { PARENT_UID_LABEL } from '../../api/objects/keys.ts';
 import { openCluster } from '../../kubernetes/client/open-cluster.ts';
 import { environment } from '../../process/config.ts';
 import type { ComponentProcess } from '../../sandbox/processes/component-process.ts';
-import { ensureMetricsServer } from '../support/metrics-program.ts';
-import { startMetricsServer } from '../support/metrics-server-process.ts';
-import { servePodMetrics, type PodMetricsServer } from '../support/pod-metrics-server.ts';
-import { until, type StreamsWorld } from '../support/streams-world.ts';
+import { ensureMetricsServer } from '../support/real-nodes/metrics-program.ts';
+import { startMetricsServer } from '../support/real-nodes/metrics-server-process.ts';
+import { servePodMetrics, type PodMetricsServer } from '../support/worlds/pod-metrics-server.ts';
+import { until, type StreamsWorld } from '../support/worlds/streams-world.ts';
 
 /** Long enough for the first two scrapes, in ms. */
 const FIRST_FIGURES_MS = 120_000;

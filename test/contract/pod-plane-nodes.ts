@@ -14,7 +14,7 @@ import type { RouteAgent, RouteAgentFacts } from '../../pod-plane/nodes/route-ag
 import type { WireguardDriver, WireguardDriverOptions } from '../../pod-plane/wireguard/wireguard-cable.ts';
 import { publicKeyOf } from '../../gateway/protocol/wireguard-keys.ts';
 import type { AppError } from '../../process/errors.ts';
-import { INSTALL_NAMESPACE, untilEqual, type Member } from '../support/clusterset-world.ts';
+import { INSTALL_NAMESPACE, untilEqual, type Member } from '../support/worlds/clusterset-world.ts';
 
 const TIMINGS = { leaseMs: 3_000, renewWithinMs: 2_000, renewEveryMs: 500, retryMs: 200, callMs: 1_000 };
 const NEVER = new AbortController().signal;

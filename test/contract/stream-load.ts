@@ -11,8 +11,8 @@ import { before, describe, it, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Node } from '../../api/objects/core.ts';
 import { NODES } from '../../api/resource-types.ts';
-import { until, type StreamsWorld } from '../support/streams-world.ts';
-import { followLog, ManyStreams, openExec } from '../support/web-streams.ts';
+import { until, type StreamsWorld } from '../support/worlds/streams-world.ts';
+import { followLog, ManyStreams, openExec } from '../support/history/web-streams.ts';
 
 /** How much of everything. */
 export interface StreamLoad {

@@ -11,7 +11,7 @@ import {
 import { SUBMARINER_CLUSTERS, SUBMARINER_ENDPOINTS, SUBMARINER_GATEWAYS } from '../../api/objects/submariner.ts';
 import { followSubmariner } from '../../gateway/submariner/submariner-controller.ts';
 import { podAddressesOf, readPodPlane } from '../../model/network/pod-plane.ts';
-import { makeNamespaces, untilEqual, type Member } from '../support/clusterset-world.ts';
+import { makeNamespaces, untilEqual, type Member } from '../support/worlds/clusterset-world.ts';
 
 const THERE = 'submariner-operator';
 const HERE = 'isthmus-beside-submariner';

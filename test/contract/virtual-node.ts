@@ -17,10 +17,10 @@ import {
 import { pollUntil } from '../../cli/clusters/poll-until.ts';
 import type { ComponentProcess } from '../../sandbox/processes/component-process.ts';
 import { freePorts } from '../../sandbox/processes/free-ports.ts';
-import { inNamespace, isRunning, type IsthmusWorld } from '../support/isthmus-world.ts';
-import { Packaging } from '../support/packaging.ts';
-import { openPodStream } from '../support/pod-stream.ts';
-import { ACTING, leaseHolder, startPart } from '../support/standby.ts';
+import { inNamespace, isRunning, type IsthmusWorld } from '../support/worlds/isthmus-world.ts';
+import { Packaging } from '../support/peers/packaging.ts';
+import { openPodStream } from '../support/history/pod-stream.ts';
+import { ACTING, leaseHolder, startPart } from '../support/worlds/standby.ts';
 
 type DaemonSet = KubernetesObject & {
   readonly spec: object;

@@ -1,7 +1,7 @@
 // The loop of the fuzzer: an input from the corpus, changed; run; kept when it made code run that no input before it
 // did. The counters are read once for a batch; when they show something new, the batch is run again input by input to
 // find whose it was.
-import { seededRandom } from '../support/seeded-random.ts';
+import { seededRandom } from '../support/objects/seeded-random.ts';
 import { BlockCoverage } from './block-coverage.ts';
 import type { FuzzTarget } from './fuzz-target.ts';
 import { mutate } from './mutate.ts';

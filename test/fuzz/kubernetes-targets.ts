@@ -11,7 +11,7 @@ import type { Pod } from '../../api/objects/core.ts';
 import { TARGET_POD_FIELDS } from '../../delegate-controller/target-cache/target-pod.ts';
 import type { SelectedFields } from '../../model/objects/fields.ts';
 import { AppError } from '../../process/errors.ts';
-import { aDelegate, inPhase } from '../support/builders.ts';
+import { aDelegate, inPhase } from '../support/objects/builders.ts';
 import { hold, type FuzzTarget } from './fuzz-target.ts';
 
 const KUBECONFIG = `apiVersion: v1

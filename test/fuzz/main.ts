@@ -7,7 +7,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { describeCommit, describeMachine } from '../../benchmarks/machine.ts';
+import { describeCommit, describeMachine } from '../../benchmarks/readings/machine.ts';
 import { runCampaign, smallestCorpus, type Finding } from './campaign.ts';
 import { readCorpus, writeCorpus } from './corpus.ts';
 import type { FuzzTarget } from './fuzz-target.ts';

@@ -30,10 +30,10 @@ import {
 import { admitPod } from '../../webhook/admission/admit-pod.ts';
 import type { Admission } from '../../webhook/review/admission-answer.ts';
 import { constraintsOf } from '../../webhook/proxy/scheduling-constraints.ts';
-import { reviewOf } from '../support/admission.ts';
+import { reviewOf } from '../support/objects/admission.ts';
 import {
   aChaperon, aDelegate, annotated, aPod, aProxyRecord, aTarget, inPhase, onNode, scheduled, withRequests,
-} from '../support/builders.ts';
+} from '../support/objects/builders.ts';
 import { hold, jsonOf, type FuzzTarget } from './fuzz-target.ts';
 
 const ELECTED = aPod(annotated({ [ELECT_ANNOTATION]: '' }), withRequests({ cpu: '1' }));

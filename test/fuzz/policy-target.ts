@@ -2,7 +2,7 @@
 import { readPolicyManifest, readWritten, supposePolicyApplies } from '../../cli/placement/what-if-policy.ts';
 import { policyProblem } from '../../scheduler/snapshot/policy-problem.ts';
 import { rulesFor } from '../../scheduler/snapshot/placement-rules.ts';
-import { aBook, aClusterPolicy, aPolicy } from '../support/placement.ts';
+import { aBook, aClusterPolicy, aPolicy } from '../support/objects/placement.ts';
 import { hold, type FuzzTarget } from './fuzz-target.ts';
 
 const POD = { namespace: 'team-a', labels: { app: 'web' } };

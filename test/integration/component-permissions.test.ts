@@ -30,11 +30,11 @@ import { LEASE_FLOW, SOURCE_LEASE_FLOW } from '../../manifests/objects/flow-cont
 import { startSources } from '../../peering/identity/source-controller.ts';
 import { tokenKubeconfig } from '../../peering/access/target-access.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
-import { RunningCommand } from '../support/command-line.ts';
-import { certificatesOfLoopback, HostileServer, tenantKubeconfig } from '../support/hostile-api-server.ts';
-import { RawApiClient } from '../support/raw-api-client.ts';
-import { SILENT } from '../support/scripted-api-server.ts';
-import { startTestSandbox } from '../support/stopped-with-process.ts';
+import { RunningCommand } from '../support/processes/command-line.ts';
+import { certificatesOfLoopback, HostileServer, tenantKubeconfig } from '../support/attackers/hostile-api-server.ts';
+import { RawApiClient } from '../support/attackers/raw-api-client.ts';
+import { SILENT } from '../support/doubles/scripted-api-server.ts';
+import { startTestSandbox } from '../support/processes/stopped-with-process.ts';
 
 const installNamespace = 'isthmus-system';
 const keys = 'isthmus-system-keys';

@@ -19,7 +19,7 @@ import { role, roleBinding, rule } from '../../model/access/rbac-objects.ts';
 import {
   discover, kubeconfigOf, makeRegistryNamespace, managerOf, startDiscoveryWorld, untilEntry, untilReady, writeSecret,
   type DiscoveryWorld,
-} from '../support/discovery-world.ts';
+} from '../support/worlds/discovery-world.ts';
 
 const WRITER = { namespace: 'argocd', name: 'writer' };
 const base64 = (text = '') => Buffer.from(text, 'utf8').toString('base64');

@@ -24,15 +24,15 @@ import { environment } from '../../process/config.ts';
 import {
   allowProfiles, discover, makeRegistryNamespace, startDiscoveryWorld, untilEntry, untilReady, writeSecret,
   type DiscoveryWorld,
-} from '../support/discovery-world.ts';
-import { startDnsZone, zoneOf, type DnsZone } from '../support/dns-zone.ts';
-import { ensureRegistryDefinitions } from '../support/foreign-definitions.ts';
+} from '../support/worlds/discovery-world.ts';
+import { startDnsZone, zoneOf, type DnsZone } from '../support/doubles/dns-zone.ts';
+import { ensureRegistryDefinitions } from '../support/peers/foreign-definitions.ts';
 import {
   CLUSTER_API_CLUSTERS, FLEET_CLUSTERS, installDefinition, installDefinitionFile, KUBE_FED_CLUSTERS, KUSTOMIZATIONS,
   MANAGED_CLUSTERS, MANAGED_SERVICE_ACCOUNTS,
-} from '../support/registry-crds.ts';
-import { startSimulatedClusters, type SimulatedClusters } from '../support/simulated-clusters.ts';
-import { WatchedCollection } from '../support/watched-collection.ts';
+} from '../support/peers/registry-crds.ts';
+import { startSimulatedClusters, type SimulatedClusters } from '../support/doubles/simulated-clusters.ts';
+import { WatchedCollection } from '../support/history/watched-collection.ts';
 
 /** Where targets are published. */
 const INVENTORY = 'inventory';

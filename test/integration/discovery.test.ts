@@ -27,20 +27,20 @@ import { isNotFound } from '../../kubernetes/flow/api-error.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import { virtualNodeName } from '../../model/naming/names.ts';
 import { environment } from '../../process/config.ts';
-import { isthmusHere } from '../support/command-in-process.ts';
+import { isthmusHere } from '../support/processes/command-in-process.ts';
 import {
   addToArgo, discover, makeRegistryNamespace, startDiscoveryWorld, untilEntry, untilReady, writeSecret,
   type DiscoveryWorld,
-} from '../support/discovery-world.ts';
-import { ensureRegistryDefinitions } from '../support/foreign-definitions.ts';
-import { bindRole, CLUSTER_ROLES, makeUser, servePageFor, shownTo, type Viewer } from '../support/page-viewers.ts';
+} from '../support/worlds/discovery-world.ts';
+import { ensureRegistryDefinitions } from '../support/peers/foreign-definitions.ts';
+import { bindRole, CLUSTER_ROLES, makeUser, servePageFor, shownTo, type Viewer } from '../support/page/page-viewers.ts';
 import {
   CLUSTER_API_CLUSTERS, installDefinition, installDefinitionFile, KUSTOMIZATIONS,
-} from '../support/registry-crds.ts';
+} from '../support/peers/registry-crds.ts';
 import {
   APPLICATION_SETS, installToolDefinitions, MULTI_KUEUE_CLUSTERS, MULTI_KUEUE_CONFIGS,
-} from '../support/tool-crds.ts';
-import { WatchedCollection } from '../support/watched-collection.ts';
+} from '../support/peers/tool-crds.ts';
+import { WatchedCollection } from '../support/history/watched-collection.ts';
 
 let world: DiscoveryWorld;
 before(async () => {

@@ -9,12 +9,12 @@ import { after, before, describe, it } from 'node:test';
 import { parseAllDocuments, stringify } from 'yaml';
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
-import { writeAdmiraltyChart } from '../support/admiralty-chart.ts';
-import { blocksOf, PAGES, ROOT, textOf } from '../support/documented-blocks.ts';
-import { isthmus, RunningCommand } from '../support/command-line.ts';
-import { CHART, Packaging, type Ended } from '../support/packaging.ts';
-import { TOOL_DEFINITIONS } from '../support/tool-crds.ts';
-import { startTestSandbox } from '../support/stopped-with-process.ts';
+import { writeAdmiraltyChart } from '../support/peers/admiralty-chart.ts';
+import { blocksOf, PAGES, ROOT, textOf } from '../support/docs/documented-blocks.ts';
+import { isthmus, RunningCommand } from '../support/processes/command-line.ts';
+import { CHART, Packaging, type Ended } from '../support/peers/packaging.ts';
+import { TOOL_DEFINITIONS } from '../support/peers/tool-crds.ts';
+import { startTestSandbox } from '../support/processes/stopped-with-process.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

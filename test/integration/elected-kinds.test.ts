@@ -10,8 +10,10 @@ import {
 import { pollUntil } from '../../cli/clusters/poll-until.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import { runForAnnotation } from '../../sandbox/plan/kwok-stages.ts';
-import { textOf } from '../support/documented-blocks.ts';
-import { inNamespace, isRunning, makeNamespace, startWorld, type IsthmusWorld } from '../support/isthmus-world.ts';
+import { textOf } from '../support/docs/documented-blocks.ts';
+import {
+  inNamespace, isRunning, makeNamespace, startWorld, type IsthmusWorld,
+} from '../support/worlds/isthmus-world.ts';
 
 const NAMESPACE = 'workload-kinds';
 const FOR_MS = 60_000;

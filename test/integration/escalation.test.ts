@@ -1,17 +1,19 @@
 // What each identity that Isthmus makes could read, change or run, found by trying: all verbs on all that two real API
 // servers serve, and the tricks that turn a small right into a large one. What nobody has granted
-// (test/support/escalation-grants.ts) fails.
+// (test/support/attackers/escalation-grants.ts) fails.
 // `--as-written` prints the result.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
-import { plainAttempts, trickAttempts, type Attempt } from '../support/escalation-attempts.ts';
-import { canaryTexts } from '../support/escalation-canaries.ts';
-import { GRANTS, isGranted, isOfKubernetes, powersOf, type GrantedIdentity } from '../support/escalation-grants.ts';
-import { probe, type ShownPower } from '../support/escalation-probe.ts';
-import { EscalationWorld, PLACES, type Identity } from '../support/escalation-world.ts';
-import { RawApiClient } from '../support/raw-api-client.ts';
-import { servedResources, type ServedResource } from '../support/served-resources.ts';
+import { plainAttempts, trickAttempts, type Attempt } from '../support/attackers/escalation-attempts.ts';
+import { canaryTexts } from '../support/attackers/escalation-canaries.ts';
+import {
+  GRANTS, isGranted, isOfKubernetes, powersOf, type GrantedIdentity,
+} from '../support/attackers/escalation-grants.ts';
+import { probe, type ShownPower } from '../support/attackers/escalation-probe.ts';
+import { EscalationWorld, PLACES, type Identity } from '../support/attackers/escalation-world.ts';
+import { RawApiClient } from '../support/attackers/raw-api-client.ts';
+import { servedResources, type ServedResource } from '../support/worlds/served-resources.ts';
 
 let world: EscalationWorld;
 let identities: readonly Identity[];

@@ -8,10 +8,10 @@ import {
   ENDPOINT_SLICES, MCS_SERVICE_NAME_LABEL, MCS_SOURCE_CLUSTER_LABEL,
 } from '../../api/kinds/service-discovery.ts';
 import { importServiceName } from '../../service-discovery/imports/import-objects.ts';
-import { untilEqual } from '../support/clusterset-world.ts';
+import { untilEqual } from '../support/worlds/clusterset-world.ts';
 import {
   post, startListenerWorld, startNamedServer, type ListenerWorld, type NamedServer,
-} from '../support/listener-world.ts';
+} from '../support/worlds/listener-world.ts';
 
 const [namespace, name] = ['production', 'payment-api'];
 let world: ListenerWorld;

@@ -48,10 +48,12 @@ import {
 import type { AppError } from '../../process/errors.ts';
 import { freePorts } from '../../sandbox/processes/free-ports.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
-import { isthmus } from '../support/command-line.ts';
-import { documentedPermissions, permissionsOfRules, permissionsOfTable } from '../support/documented-permissions.ts';
-import { Packaging } from '../support/packaging.ts';
-import { startTestSandbox } from '../support/stopped-with-process.ts';
+import { isthmus } from '../support/processes/command-line.ts';
+import {
+  documentedPermissions, permissionsOfRules, permissionsOfTable,
+} from '../support/docs/documented-permissions.ts';
+import { Packaging } from '../support/peers/packaging.ts';
+import { startTestSandbox } from '../support/processes/stopped-with-process.ts';
 
 const installNamespace = 'isthmus-system';
 const deadline = AbortSignal.timeout(300_000);

@@ -46,9 +46,11 @@ import { API_SERVER_SERVICE } from '../../model/network/gateway-names.ts';
 import { createReceiver } from '../../process/crypto/sealed-message.ts';
 import { signToken, unverifiedData } from '../../process/crypto/signed-token.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
-import { identityOf, makeAuthority, startGateway, untilConnected, type TestGateway } from '../support/gateway-world.ts';
-import { SILENT } from '../support/scripted-api-server.ts';
-import { startTestSandbox } from '../support/stopped-with-process.ts';
+import {
+  identityOf, makeAuthority, startGateway, untilConnected, type TestGateway,
+} from '../support/doubles/gateway-world.ts';
+import { SILENT } from '../support/doubles/scripted-api-server.ts';
+import { startTestSandbox } from '../support/processes/stopped-with-process.ts';
 
 const installNamespace = 'isthmus-system';
 const stopped = new AbortController();

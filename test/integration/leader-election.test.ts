@@ -15,12 +15,12 @@ import { EVENTS, LEASES } from '../../api/resource-types.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { LEASE_TIMINGS } from '../../kubernetes/lease/lease-record.ts';
 import { EventRecorder } from '../../kubernetes/controller/event-recorder.ts';
-import { SILENT } from '../support/scripted-api-server.ts';
-import { startTestSandbox } from '../support/stopped-with-process.ts';
+import { SILENT } from '../support/doubles/scripted-api-server.ts';
+import { startTestSandbox } from '../support/processes/stopped-with-process.ts';
 import { openCluster } from '../../kubernetes/client/open-cluster.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 
-const REPLICA = fileURLToPath(new URL('../support/writing-replica.js', import.meta.url));
+const REPLICA = fileURLToPath(new URL('../support/processes/writing-replica.js', import.meta.url));
 
 let sandbox: Sandbox;
 let client: ClusterClient;

@@ -1,5 +1,5 @@
-// "Fits now" against the real kube-scheduler, and quantities against the real API server. test/soak/node-fit.ts runs
-// more cases.
+// "Fits now" against the real kube-scheduler, and quantities against the real API server. More cases:
+// test/soak/placement/node-fit.ts.
 import assert from 'node:assert/strict';
 import { mkdtemp, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,14 +8,14 @@ import { after, before, describe, it } from 'node:test';
 import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { NAMESPACES, PODS, SERVICE_ACCOUNTS } from '../../api/resource-types.ts';
-import { RandomSource } from '../../benchmarks/random-source.ts';
+import { RandomSource } from '../../benchmarks/load/random-source.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { pollUntil } from '../../cli/clusters/poll-until.ts';
 import { openCluster } from '../../kubernetes/client/open-cluster.ts';
 import { parseQuantity } from '../../model/resources/quantity.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
-import { runFitCases } from '../support/random-fit.ts';
-import { startTestSandbox } from '../support/stopped-with-process.ts';
+import { runFitCases } from '../support/worlds/random-fit.ts';
+import { startTestSandbox } from '../support/processes/stopped-with-process.ts';
 
 const RESOURCE_QUOTAS: ResourceType<
   KubernetesObject & { readonly status?: { readonly used?: Readonly<Record<string, string>> } }

@@ -20,18 +20,18 @@ import { pollUntil } from '../../cli/clusters/poll-until.ts';
 import { ApiError } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { PROXY_POLICY_NAMES, proxyPolicyManifests } from '../../manifests/policies/proxy-policy.ts';
-import { ChartInstallation } from '../support/chart-world.ts';
+import { ChartInstallation } from '../support/worlds/chart-world.ts';
 import { startIsthmus } from '../../sandbox/isthmus-in-sandbox.ts';
 import { virtualNodeName } from '../../model/naming/names.ts';
-import { admiraltyChaperon, admiraltyProxy } from '../support/admiralty-pods.ts';
-import { eventually } from '../support/eventually.ts';
-import { SpanCollector } from '../support/span-collector.ts';
-import { refusedCalls } from '../support/refused-calls.ts';
-import { WatchedCollection } from '../support/watched-collection.ts';
+import { admiraltyChaperon, admiraltyProxy } from '../support/objects/admiralty-pods.ts';
+import { eventually } from '../support/history/eventually.ts';
+import { SpanCollector } from '../support/doubles/span-collector.ts';
+import { refusedCalls } from '../support/history/refused-calls.ts';
+import { WatchedCollection } from '../support/history/watched-collection.ts';
 import {
   inNamespace, isRunning, makeNamespace, startWorld, type IsthmusWorld, type WorldCluster,
-} from '../support/isthmus-world.ts';
-import { assertNoDoubles, endWorld } from '../support/world-invariants.ts';
+} from '../support/worlds/isthmus-world.ts';
+import { assertNoDoubles, endWorld } from '../support/history/world-invariants.ts';
 
 const MANAGER = 'isthmus-test';
 /**

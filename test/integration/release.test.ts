@@ -15,10 +15,10 @@ import { environment } from '../../process/config.ts';
 import { version } from '../../process/version.ts';
 import { ensurePackagingTools } from '../../sandbox/build/packaging-tools.ts';
 import { MEDIA_TYPES, readBlob, readIndex, type Descriptor } from '../../manifests/oci-layout.ts';
-import { compiledModule } from '../support/compiled-module.ts';
-import { makeImageFiles } from '../support/image-files.ts';
-import { writeBaseImage } from '../support/oci-base.ts';
-import { brokenKrewRules, type KrewManifest } from '../support/krew.ts';
+import { compiledModule } from '../support/rules/compiled-module.ts';
+import { makeImageFiles } from '../support/real-nodes/image-files.ts';
+import { writeBaseImage } from '../support/real-nodes/oci-base.ts';
+import { brokenKrewRules, type KrewManifest } from '../support/peers/krew.ts';
 
 const run = promisify(execFile);
 const CHECKOUT = fileURLToPath(new URL('../../../', import.meta.url));

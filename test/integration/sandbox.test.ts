@@ -13,8 +13,8 @@ import { parse } from 'yaml';
 import { isAlive, type ProcessIdentity } from '../../process/programs/process-identity.ts';
 import { startSandbox, type Sandbox } from '../../sandbox/sandbox.ts';
 import type { SandboxRecord } from '../../sandbox/sandbox-record.ts';
-import { isthmus } from '../support/command-line.ts';
-import { firstPodByToken, HALF_WAY } from '../support/first-pod.ts';
+import { isthmus } from '../support/processes/command-line.ts';
+import { firstPodByToken, HALF_WAY } from '../support/docs/first-pod.ts';
 
 const run = promisify(execFile);
 const command = join(import.meta.dirname, '..', '..', 'cli', 'main.js');

@@ -18,11 +18,11 @@ import { isAlreadyExists } from '../../kubernetes/flow/api-error.ts';
 import type { AppError } from '../../process/errors.ts';
 import { podPlaneNodesContract } from '../contract/pod-plane-nodes.ts';
 import { submarinerContract } from '../contract/submariner.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '../support/history/eventually.ts';
 import {
   conditionsOf, importOf, INSTALL_NAMESPACE, makeNamespaces, makeService, setEndpoint, startClustersetWorld, untilEqual,
   type ClustersetWorld, type Member,
-} from '../support/clusterset-world.ts';
+} from '../support/worlds/clusterset-world.ts';
 
 let world: ClustersetWorld;
 let eu: Member;

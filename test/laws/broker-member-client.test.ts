@@ -14,9 +14,9 @@ import { toGatewaySecret, type MemberCredentials } from '../../gateway/broker/ga
 import { toMemberObjects, withSerial } from '../../gateway/broker/broker-protocol.ts';
 import { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { Transport } from '../../kubernetes/http/transport.ts';
-import { identityOf, makeAuthority, until } from '../support/gateway-world.ts';
-import { MemoryMemberStore } from '../support/memory-member-store.ts';
-import { SILENT } from '../support/scripted-api-server.ts';
+import { identityOf, makeAuthority, until } from '../support/doubles/gateway-world.ts';
+import { MemoryMemberStore } from '../support/doubles/memory-member-store.ts';
+import { SILENT } from '../support/doubles/scripted-api-server.ts';
 
 /** Counts how often the broker has looked up who asks. */
 class CountedStore extends MemoryMemberStore {

@@ -10,9 +10,9 @@ import { startBroker, type Broker } from '../../gateway/broker/broker-server.ts'
 import type { TlsIdentity } from '../../gateway/tunnel/tls-identity.ts';
 import { createSigningRequest, type CertificateAuthority } from '../../process/crypto/certificate-authority.ts';
 import { createTokenKey, readBrokerToken, signBrokerToken, signToken } from '../../process/crypto/signed-token.ts';
-import { exportOf } from '../support/exported-services.ts';
-import { identityOf, makeAuthority, until } from '../support/gateway-world.ts';
-import { MemoryMemberStore } from '../support/memory-member-store.ts';
+import { exportOf } from '../support/objects/exported-services.ts';
+import { identityOf, makeAuthority, until } from '../support/doubles/gateway-world.ts';
+import { MemoryMemberStore } from '../support/doubles/memory-member-store.ts';
 
 const NEVER = new AbortController().signal;
 const logger = pino({ level: 'silent' });

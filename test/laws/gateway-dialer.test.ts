@@ -10,7 +10,9 @@ import { dialThroughGateway } from '../../kubernetes/connect/gateway-dialer.ts';
 import type { ClusterConnection } from '../../kubernetes/credentials/kubeconfig.ts';
 import { Transport } from '../../kubernetes/http/transport.ts';
 import { createAuthority } from '../../process/crypto/certificate-authority.ts';
-import { identityOf, makeAuthority, startGateway, untilConnected, type TestGateway } from '../support/gateway-world.ts';
+import {
+  identityOf, makeAuthority, startGateway, untilConnected, type TestGateway,
+} from '../support/doubles/gateway-world.ts';
 
 /** However long a busy machine takes: what ends for want of time has a clock of its own. */
 const PATIENT = { connectTimeoutMs: 60_000, callTimeoutMs: 60_000 };

@@ -12,7 +12,7 @@ import type { CertificateAuthority } from '../../process/crypto/certificate-auth
 import {
   exchange, identityOf, makeAuthority, startGateway, startService, until, untilConnected, type TestGateway,
   type TestService,
-} from '../support/gateway-world.ts';
+} from '../support/doubles/gateway-world.ts';
 
 const AS_WRITTEN = process.argv.includes('--as-written');
 const RANDOM_STRINGS = AS_WRITTEN ? 10_000 : 80;

@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { FieldReader } from '../../kubernetes/json/json-fields.ts';
 import { SCANNER } from '../../kubernetes/json/json-nesting.ts';
 import { SHARED, type FieldSelection, type SelectedFields } from '../../model/objects/fields.ts';
-import { codePoint } from '../support/code-points.ts';
+import { codePoint } from '../support/objects/code-points.ts';
 
 /** What a selection keeps, said with parsed values: what the reader must give. */
 function pick(value: unknown, selection: true | typeof SHARED | SelectedFields): unknown {

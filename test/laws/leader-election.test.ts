@@ -4,8 +4,8 @@ import { afterEach, beforeEach, describe, it, mock } from 'node:test';
 import * as fc from 'fast-check';
 import type { Lease } from '../../api/objects/core.ts';
 import { LEASE_TIMINGS, QUICK_LEASE_TIMINGS } from '../../kubernetes/lease/lease-record.ts';
-import type { CallFate } from '../support/lease-store.ts';
-import { QUICK, VirtualElections } from '../support/virtual-elections.ts';
+import type { CallFate } from '../support/doubles/lease-store.ts';
+import { QUICK, VirtualElections } from '../support/doubles/virtual-elections.ts';
 
 describe('laws of LeaderElection', () => {
   beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));

@@ -12,7 +12,7 @@ import { describeCableDriver } from '../contract/cable-driver.ts';
 import {
   exchange, identityOf, makeAuthority, startGateway, startService, until, untilConnected, type TestGateway,
   type TestService,
-} from '../support/gateway-world.ts';
+} from '../support/doubles/gateway-world.ts';
 
 const NEVER = new AbortController().signal;
 

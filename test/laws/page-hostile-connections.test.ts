@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import type { AnyScreen } from '../../dashboard/wire/screens.ts';
-import { openScreen, startViewedPage, type ScriptedPage } from '../support/scripted-screens.ts';
+import { openScreen, startViewedPage, type ScriptedPage } from '../support/page/scripted-screens.ts';
 
 const TIMES = { gather: 5, heartbeat: 20, stuck: 30_000 };
 const MANY = 1_000;

@@ -12,7 +12,7 @@ import { CredentialsChangedError } from '../../kubernetes/http/cluster-access.ts
 import type { ClusterClient, ListPage } from '../../kubernetes/client/cluster-client.ts';
 import { Informer, keyOf } from '../../kubernetes/watch/informer.ts';
 import type { Call } from '../../kubernetes/http/transport.ts';
-import { SILENT, skipBackoff } from '../support/scripted-api-server.ts';
+import { SILENT, skipBackoff } from '../support/doubles/scripted-api-server.ts';
 
 type Change = { readonly kind: 'put' | 'delete'; readonly name: string };
 type Fault =

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ClusterSummary } from '../../api/kinds/cluster-summary.ts';
 import type { Node } from '../../api/objects/core.ts';
-import { RandomSource } from '../../benchmarks/random-source.ts';
-import { syntheticNode, syntheticPod } from '../../benchmarks/synthetic-nodes.ts';
+import { RandomSource } from '../../benchmarks/load/random-source.ts';
+import { syntheticNode, syntheticPod } from '../../benchmarks/load/synthetic-nodes.ts';
 import { toClusterSummary } from '../../delegate-controller/capacity/cluster-summary.ts';
 import { NodeGrouper } from '../../delegate-controller/capacity/node-groups.ts';
 import { NodeLedger, type NodeState } from '../../delegate-controller/capacity/node-ledger.ts';
@@ -13,7 +13,7 @@ import {
   addAmounts, NO_AMOUNTS, parseResourceList, subtractAmounts, type ResourceAmounts,
 } from '../../model/resources/resources.ts';
 import { toTargetCapacity } from '../../scheduler/snapshot/target-capacity.ts';
-import { aNode, labelled, named, tainted, withAllocatable } from '../support/builders.ts';
+import { aNode, labelled, named, tainted, withAllocatable } from '../support/objects/builders.ts';
 
 interface LargeCluster {
   readonly nodes: readonly Node[];

@@ -16,8 +16,8 @@ import {
   startAdmissionServer, type AdmissionServer, type AdmissionServerOptions,
 } from '../../webhook/server/admission-server.ts';
 import { NAMESPACE_PATH } from '../../api/admission-rules.ts';
-import { reviewOf } from '../support/admission.ts';
-import { SILENT } from '../support/scripted-api-server.ts';
+import { reviewOf } from '../support/objects/admission.ts';
+import { SILENT } from '../support/doubles/scripted-api-server.ts';
 
 const POD = {
   metadata: { name: 'web', namespace: 'default', annotations: { [ELECT_ANNOTATION]: '' } },

@@ -8,10 +8,10 @@ import { ELECT_ANNOTATION } from '../../api/objects/keys.ts';
 import { createAuthority, type KeyPair } from '../../process/crypto/certificate-authority.ts';
 import { AdmissionMetrics } from '../../webhook/server/admission-metrics.ts';
 import { startAdmissionServer, type AdmissionServer } from '../../webhook/server/admission-server.ts';
-import { reviewOf } from '../support/admission.ts';
-import { ATTACKS } from '../support/hostile-clients.ts';
-import { startHostileProcess } from '../support/hostile-process.ts';
-import { SILENT } from '../support/scripted-api-server.ts';
+import { reviewOf } from '../support/objects/admission.ts';
+import { ATTACKS } from '../support/attackers/hostile-clients.ts';
+import { startHostileProcess } from '../support/attackers/hostile-process.ts';
+import { SILENT } from '../support/doubles/scripted-api-server.ts';
 
 const SEGMENT = '0123456789abcdef'.repeat(3);
 const POD = {

@@ -11,7 +11,7 @@ import { createAuthority, type CertificateAuthority } from '../../process/crypto
 import { AdmissionMetrics } from '../../webhook/server/admission-metrics.ts';
 import { startAdmissionServer, type AdmissionServer } from '../../webhook/server/admission-server.ts';
 import type { AdmissionResponse } from '../../webhook/review/admission-review.ts';
-import { reviewOf } from '../support/admission.ts';
+import { reviewOf } from '../support/objects/admission.ts';
 
 const POD = {
   metadata: { name: 'web', namespace: 'default', annotations: { [ELECT_ANNOTATION]: '' } },

@@ -16,7 +16,7 @@ import { diffJson } from '../../webhook/review/json-patch.ts';
 import { proxyPatch } from '../../webhook/proxy/proxy-patch.ts';
 import { proxyFieldsOf, toProxyPod } from '../../webhook/proxy/make-proxy-pod.ts';
 import { constraintsOf } from '../../webhook/proxy/scheduling-constraints.ts';
-import { review } from '../support/admission.ts';
+import { review } from '../support/objects/admission.ts';
 
 const ODD = [
   '__proto__', 'constructor', 'toString', 'hasOwnProperty', 'a/b', '~1', '~0', '', '0', '-', '\ud800', 'ключ',

@@ -9,7 +9,7 @@ import { actionsOf, copyOf, type Action } from './actions.ts';
 import { isLivingDelegate, type Plans } from './processes.ts';
 import { nodeNameOf, objectIn, parentOf, uidOf } from './servers.ts';
 import { newWorld, nodeOf, type Scenario, type World } from './world.ts';
-import { seededRandom } from '../support/seeded-random.ts';
+import { seededRandom } from '../support/objects/seeded-random.ts';
 
 /** What was found: a breach with the way to it, or nothing in so many states. */
 export interface Finding {

@@ -7,7 +7,7 @@ import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { PODS } from '../../api/resource-types.ts';
 import type { Command } from '../../model/objects/plan.ts';
 import { isTerminal } from '../../model/pod/pod.ts';
-import { afterMergePatch } from '../support/builders.ts';
+import { afterMergePatch } from '../support/objects/builders.ts';
 
 /** A value that was put away with {@link intern}: states stay small, and equal values are known by their numbers. */
 export type Ref<T> = number & { readonly of?: T };

@@ -11,12 +11,12 @@ import {
 import { EVENTS, NAMESPACES, PODS, SERVICE_ACCOUNTS } from '../../../api/resource-types.ts';
 import { readObjects } from '../../../cli/convert/read-objects.ts';
 import { lintObjects } from '../../../cli/lint/lint-objects.ts';
-import { Packaging } from '../../support/packaging.ts';
-import { WatchedCollection } from '../../support/watched-collection.ts';
+import { Packaging } from '../../support/peers/packaging.ts';
+import { WatchedCollection } from '../../support/history/watched-collection.ts';
 import {
   createPod, ELECTED_NAMESPACE, PLAIN_NAMESPACE, shareWebhookWorld, untilAdmitting, type RunningWebhook,
   type WebhookWorld,
-} from '../../support/webhook-world.ts';
+} from '../../support/worlds/webhook-world.ts';
 
 const WRONG_LABEL = 'wrong-label';
 const ALL_ELECTED = 'all-elected';

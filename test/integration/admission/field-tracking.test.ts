@@ -8,7 +8,7 @@ import { isElected } from '../../../model/pod/pod.ts';
 import { hasAdmissionRecord } from '../../../model/proxy/admission-record.ts';
 import {
   ELECTED_NAMESPACE, PLAIN_NAMESPACE, shareAdmittingWorld, type WebhookWorld,
-} from '../../support/webhook-world.ts';
+} from '../../support/worlds/webhook-world.ts';
 
 let world: WebhookWorld;
 const enter = shareAdmittingWorld((shared) => void (world = shared));

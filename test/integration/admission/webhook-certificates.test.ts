@@ -17,10 +17,10 @@ import {
 } from '../../../manifests/objects/webhook-configuration.ts';
 import { createAuthority, type CertificateAuthority } from '../../../process/crypto/certificate-authority.ts';
 import type { CertificateLives } from '../../../webhook/certificates/self-managed-certificate-controller.ts';
-import { eventually } from '../../support/eventually.ts';
+import { eventually } from '../../support/history/eventually.ts';
 import {
   createPod, ELECTED_NAMESPACE, shareWebhookWorld, untilAdmitting, type RunningWebhook, type WebhookWorld,
-} from '../../support/webhook-world.ts';
+} from '../../support/worlds/webhook-world.ts';
 
 const SECOND = 1 / 86_400;
 /**

@@ -7,8 +7,10 @@ import type { Container, KubernetesObject, Pod, StringMap } from '../../../api/o
 import { ELECT_ANNOTATION } from '../../../api/objects/keys.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS } from '../../../api/resource-types.ts';
 import { restoreSourcePod } from '../../../model/proxy/admission-record.ts';
-import { ForeignWebhook } from '../../support/foreign-webhook.ts';
-import { createPod, ELECTED_NAMESPACE, shareAdmittingWorld, type WebhookWorld } from '../../support/webhook-world.ts';
+import { ForeignWebhook } from '../../support/doubles/foreign-webhook.ts';
+import {
+  createPod, ELECTED_NAMESPACE, shareAdmittingWorld, type WebhookWorld,
+} from '../../support/worlds/webhook-world.ts';
 
 /** An injector as its own documentation describes it. */
 interface Injector {

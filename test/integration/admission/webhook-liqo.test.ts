@@ -7,10 +7,10 @@ import { NAMESPACE_ELECT_LABEL, NAMESPACE_ELECT_VALUE, PROXY_SCHEDULER } from '.
 import type { NodeSelectorTerm } from '../../../api/objects/selectors.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES } from '../../../api/resource-types.ts';
 import { restoreSourcePod } from '../../../model/proxy/admission-record.ts';
-import { ForeignWebhook } from '../../support/foreign-webhook.ts';
+import { ForeignWebhook } from '../../support/doubles/foreign-webhook.ts';
 import {
   createPod, ELECTED_NAMESPACE, PLAIN_NAMESPACE, shareAdmittingWorld, type WebhookWorld,
-} from '../../support/webhook-world.ts';
+} from '../../support/worlds/webhook-world.ts';
 
 const LIQO_LABEL = { 'liqo.io/scheduling-enabled': 'true' };
 const LIQO_TOLERATION: Toleration =

@@ -17,7 +17,7 @@ import { packagedWebhookConfiguration } from '../../../manifests/objects/webhook
 import type { PathTimes } from '../../../webhook/registration/review-path.ts';
 import {
   createPod, ELECTED_NAMESPACE, shareWebhookWorld, untilAdmitting, type RunningWebhook, type WebhookWorld,
-} from '../../support/webhook-world.ts';
+} from '../../support/worlds/webhook-world.ts';
 
 const USUAL: PathTimes = { rollout: 60_000, spread: 3_000, overlap: 60_000, renew: 3_600_000 };
 /** An hour in seconds. */

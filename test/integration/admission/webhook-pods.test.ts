@@ -16,12 +16,12 @@ import {
 import { ApiError } from '../../../kubernetes/flow/api-error.ts';
 import { restoreSourcePod } from '../../../model/proxy/admission-record.ts';
 import { isElected } from '../../../model/pod/pod.ts';
-import { eventually } from '../../support/eventually.ts';
-import { review } from '../../support/admission.ts';
+import { eventually } from '../../support/history/eventually.ts';
+import { review } from '../../support/objects/admission.ts';
 import {
   createPod, ELECTED_NAMESPACE, PLAIN_NAMESPACE, shareWebhookWorld, untilAdmitting, type RunningWebhook,
   type WebhookWorld,
-} from '../../support/webhook-world.ts';
+} from '../../support/worlds/webhook-world.ts';
 
 const GOLDEN = join(import.meta.dirname, '..', '..', '..', '..', 'test', 'golden', 'webhook');
 const goldens = readdirSync(GOLDEN).filter(

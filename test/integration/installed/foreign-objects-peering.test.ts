@@ -13,10 +13,10 @@ import { objectName } from '../../../cli/clusters/apply-objects.ts';
 import { installInto } from '../../../cli/install/install.ts';
 import { inviteSource } from '../../../cli/join/invite.ts';
 import type { ClusterClient } from '../../../kubernetes/client/cluster-client.ts';
-import { isthmus } from '../../support/command-line.ts';
+import { isthmus } from '../../support/processes/command-line.ts';
 import {
   describeRefused, foreignWorld, INSTALL_NAMESPACE, quiet, secretOfUser, type RefusedCommand,
-} from '../../support/foreign-world.ts';
+} from '../../support/worlds/foreign-world.ts';
 
 const { signal } = quiet;
 const world = foreignWorld();

@@ -5,7 +5,9 @@ import type { KubernetesObject } from '../../../api/objects/core.ts';
 import { NODES, SERVICES } from '../../../api/resource-types.ts';
 import { createAuthority } from '../../../process/crypto/certificate-authority.ts';
 import { createTokenKey, signBrokerToken } from '../../../process/crypto/signed-token.ts';
-import { describeRefused, foreignWorld, secretOfUser, type RefusedCommand } from '../../support/foreign-world.ts';
+import {
+  describeRefused, foreignWorld, secretOfUser, type RefusedCommand,
+} from '../../support/worlds/foreign-world.ts';
 
 const world = foreignWorld();
 const brokerToken = async () => {

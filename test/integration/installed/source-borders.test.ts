@@ -12,7 +12,7 @@ import { pollUntil } from '../../../cli/clusters/poll-until.ts';
 import { clusterRoleBinding } from '../../../model/access/rbac-objects.ts';
 import {
   ADMIRALTY_SOURCE, confinedWorld, isDenied, OWN_LABELS, type ConfinedSource, type ConfinedWorld,
-} from '../../support/confined-world.ts';
+} from '../../support/worlds/confined-world.ts';
 
 const spec = { containers: [{ name: 'c', image: 'image.example/c:1', resources: { requests: { cpu: '1m' } } }] };
 const starting = confinedWorld();

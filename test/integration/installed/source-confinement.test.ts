@@ -13,8 +13,10 @@ import { ApiError } from '../../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../../kubernetes/client/cluster-client.ts';
 import { requestToken } from '../../../kubernetes/client/service-account-token.ts';
 import { securityProblems } from '../../../model/pod/pod-security.ts';
-import { confinedWorld, isDenied, OWN_LABELS, type ConfinedWorld, type Written } from '../../support/confined-world.ts';
-import { podsOfAllKinds } from '../../support/pods-of-all-kinds.ts';
+import {
+  confinedWorld, isDenied, OWN_LABELS, type ConfinedWorld, type Written,
+} from '../../support/worlds/confined-world.ts';
+import { podsOfAllKinds } from '../../support/objects/pods-of-all-kinds.ts';
 
 const starting = confinedWorld();
 let world: ConfinedWorld;

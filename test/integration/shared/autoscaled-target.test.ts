@@ -9,8 +9,8 @@ import { pollUntil } from '../../../cli/clusters/poll-until.ts';
 import { isNotFound, unless } from '../../../kubernetes/flow/api-error.ts';
 import { virtualNodeName } from '../../../model/naming/names.ts';
 import { findCondition } from '../../../model/objects/conditions.ts';
-import { inNamespace, isRunning, makeNamespace, type IsthmusWorld } from '../../support/isthmus-world.ts';
-import { leaveWorld, shareWorld } from '../../support/shared-world.ts';
+import { inNamespace, isRunning, makeNamespace, type IsthmusWorld } from '../../support/worlds/isthmus-world.ts';
+import { leaveWorld, shareWorld } from '../../support/worlds/shared-world.ts';
 
 const NAMESPACE = 'growing';
 const MADE_NODE = 'made-by-karpenter';

@@ -27,13 +27,13 @@ import { createAuthority } from '../../../process/crypto/certificate-authority.t
 import { freePorts } from '../../../sandbox/processes/free-ports.ts';
 import { virtualNodeName } from '../../../model/naming/names.ts';
 import { findCondition } from '../../../model/objects/conditions.ts';
-import { isRunning, makeNamespace, type IsthmusWorld } from '../../support/isthmus-world.ts';
-import { leaveWorld, shareWorld } from '../../support/shared-world.ts';
+import { isRunning, makeNamespace, type IsthmusWorld } from '../../support/worlds/isthmus-world.ts';
+import { leaveWorld, shareWorld } from '../../support/worlds/shared-world.ts';
 import {
   bindRole, makeUser, servePageFor, shownTo, tokenIn, unbindRole, type Viewer,
-} from '../../support/page-viewers.ts';
-import { WRITTEN_CASES } from '../../support/policy-specs.ts';
-import { openScreen, signIn, type FollowedScreen } from '../../support/scripted-screens.ts';
+} from '../../support/page/page-viewers.ts';
+import { WRITTEN_CASES } from '../../support/objects/policy-specs.ts';
+import { openScreen, signIn, type FollowedScreen } from '../../support/page/scripted-screens.ts';
 
 const COMMAND = fileURLToPath(new URL('../../../cli/main.js', import.meta.url));
 const [OURS, OTHERS] = ['page-ours', 'page-others'];

@@ -2,9 +2,9 @@
 // target-2 has nothing of ours.
 import { before, describe } from 'node:test';
 import { delegationContract } from '../../contract/delegation.ts';
-import { makeBare } from '../../support/bare-target.ts';
-import { makeNamespace, type IsthmusWorld } from '../../support/isthmus-world.ts';
-import { shareWorld } from '../../support/shared-world.ts';
+import { makeBare } from '../../support/worlds/bare-target.ts';
+import { makeNamespace, type IsthmusWorld } from '../../support/worlds/isthmus-world.ts';
+import { shareWorld } from '../../support/worlds/shared-world.ts';
 
 const shared = shareWorld({ nodes: 1 });
 let world: IsthmusWorld;

@@ -19,12 +19,12 @@ import {
 } from '../../../api/resource-types.ts';
 import type { PlacementPolicy } from '../../../api/kinds/placement-policy.ts';
 import { pollUntil } from '../../../cli/clusters/poll-until.ts';
-import { found, secretsOf } from '../../support/canaries.ts';
-import { isthmus } from '../../support/command-line.ts';
-import { everyOutput } from '../../support/every-output.ts';
-import { inNamespace, isRunning, makeNamespace, type IsthmusWorld } from '../../support/isthmus-world.ts';
-import { leaveWorld, shareWorld } from '../../support/shared-world.ts';
-import { WatchedCollection } from '../../support/watched-collection.ts';
+import { found, secretsOf } from '../../support/attackers/canaries.ts';
+import { isthmus } from '../../support/processes/command-line.ts';
+import { everyOutput } from '../../support/attackers/every-output.ts';
+import { inNamespace, isRunning, makeNamespace, type IsthmusWorld } from '../../support/worlds/isthmus-world.ts';
+import { leaveWorld, shareWorld } from '../../support/worlds/shared-world.ts';
+import { WatchedCollection } from '../../support/history/watched-collection.ts';
 
 type ConfigMap = KubernetesObject & { readonly data?: StringMap; readonly immutable?: boolean };
 

@@ -17,14 +17,14 @@ import { openExchange } from '../../../kubernetes/stream/stream-exchange.ts';
 import { createAuthority, loadAuthority, type KeyPair } from '../../../process/crypto/certificate-authority.ts';
 import { messageOf } from '../../../process/errors.ts';
 import { describeVirtualNode } from '../../contract/virtual-node.ts';
-import { isthmus } from '../../support/command-line.ts';
+import { isthmus } from '../../support/processes/command-line.ts';
 import {
   inNamespace, isRunning, makeNamespace, type IsthmusWorld, type WorldCluster,
-} from '../../support/isthmus-world.ts';
-import { leaveWorld, shareWorld } from '../../support/shared-world.ts';
-import { servePodMetrics, type PodMetricsServer } from '../../support/pod-metrics-server.ts';
-import { openPodStream, type PodStream } from '../../support/pod-stream.ts';
-import { readResourceMetrics } from '../../support/resource-metrics.ts';
+} from '../../support/worlds/isthmus-world.ts';
+import { leaveWorld, shareWorld } from '../../support/worlds/shared-world.ts';
+import { servePodMetrics, type PodMetricsServer } from '../../support/worlds/pod-metrics-server.ts';
+import { openPodStream, type PodStream } from '../../support/history/pod-stream.ts';
+import { readResourceMetrics } from '../../support/real-nodes/resource-metrics.ts';
 
 const shared = shareWorld({ nodes: 1 });
 let world: IsthmusWorld;

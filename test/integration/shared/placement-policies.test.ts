@@ -24,12 +24,12 @@ import {
 } from '../../../api/resource-types.ts';
 import { isNotFound, unless } from '../../../kubernetes/flow/api-error.ts';
 import { virtualNodeName } from '../../../model/naming/names.ts';
-import { isthmus as typed, killedAtCall } from '../../support/command-line.ts';
-import { eventually } from '../../support/eventually.ts';
-import { inNamespace, isRunning, makeNamespace, type IsthmusWorld } from '../../support/isthmus-world.ts';
-import { leaveWorld, shareWorld } from '../../support/shared-world.ts';
-import { WatchedCollection } from '../../support/watched-collection.ts';
-import { assertInvariants } from '../../support/world-invariants.ts';
+import { isthmus as typed, killedAtCall } from '../../support/processes/command-line.ts';
+import { eventually } from '../../support/history/eventually.ts';
+import { inNamespace, isRunning, makeNamespace, type IsthmusWorld } from '../../support/worlds/isthmus-world.ts';
+import { leaveWorld, shareWorld } from '../../support/worlds/shared-world.ts';
+import { WatchedCollection } from '../../support/history/watched-collection.ts';
+import { assertInvariants } from '../../support/history/world-invariants.ts';
 
 const NAMESPACE = 'placed';
 const shared = shareWorld({ nodes: 2, audit: true });

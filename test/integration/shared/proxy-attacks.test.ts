@@ -17,10 +17,10 @@ import {
 import { ApiError } from '../../../kubernetes/flow/api-error.ts';
 import { USER_POD_ANNOTATIONS } from '../../../model/pod/pod-annotations.ts';
 import { virtualNodeName } from '../../../model/naming/names.ts';
-import { reviewOf } from '../../support/admission.ts';
-import { inNamespace, isRunning, makeNamespace, type IsthmusWorld } from '../../support/isthmus-world.ts';
-import { shareWorld } from '../../support/shared-world.ts';
-import { createPod } from '../../support/webhook-world.ts';
+import { reviewOf } from '../../support/objects/admission.ts';
+import { inNamespace, isRunning, makeNamespace, type IsthmusWorld } from '../../support/worlds/isthmus-world.ts';
+import { shareWorld } from '../../support/worlds/shared-world.ts';
+import { createPod } from '../../support/worlds/webhook-world.ts';
 
 const NAMESPACE = 'attacked';
 const PLAIN = 'not-opted-in';

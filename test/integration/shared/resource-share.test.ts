@@ -9,9 +9,9 @@ import { ELECT_ANNOTATION } from '../../../api/objects/keys.ts';
 import { CLUSTER_SUMMARIES, NODES, PODS, RESOURCE_SHARES } from '../../../api/resource-types.ts';
 import { ApiError } from '../../../kubernetes/flow/api-error.ts';
 import { readClusterId } from '../../../kubernetes/client/cluster-id.ts';
-import { inNamespace, isRunning, makeNamespace, type IsthmusWorld } from '../../support/isthmus-world.ts';
-import { leaveWorld, shareWorld } from '../../support/shared-world.ts';
-import { WatchedCollection } from '../../support/watched-collection.ts';
+import { inNamespace, isRunning, makeNamespace, type IsthmusWorld } from '../../support/worlds/isthmus-world.ts';
+import { leaveWorld, shareWorld } from '../../support/worlds/shared-world.ts';
+import { WatchedCollection } from '../../support/history/watched-collection.ts';
 
 const NAMESPACE = 'shares';
 const TIMEOUT_MS = 60_000;

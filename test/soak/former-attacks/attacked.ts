@@ -5,9 +5,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readKubeconfig } from '../../../kubernetes/credentials/kubeconfig.ts';
-import { eventually } from '../../support/eventually.ts';
-import { RawApiClient } from '../../support/raw-api-client.ts';
-import { stopWithProcess } from '../../support/stopped-with-process.ts';
+import { eventually } from '../../support/history/eventually.ts';
+import { RawApiClient } from '../../support/attackers/raw-api-client.ts';
+import { stopWithProcess } from '../../support/processes/stopped-with-process.ts';
 import { Checkout, type Running } from './checkout.ts';
 import { INSTALLED, openCluster, path, type AttackedCluster, type Thing } from './clusters.ts';
 

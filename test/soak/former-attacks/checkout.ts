@@ -4,8 +4,8 @@ import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
-import { describeCommit } from '../../../benchmarks/machine.ts';
-import type { Ended } from '../../support/command-line.ts';
+import { describeCommit } from '../../../benchmarks/readings/machine.ts';
+import type { Ended } from '../../support/processes/command-line.ts';
 
 /** A command of a checkout that goes on. */
 export interface Running {

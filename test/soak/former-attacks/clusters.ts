@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { readKubeconfig, type ClusterConnection } from '../../../kubernetes/credentials/kubeconfig.ts';
-import { RawApiClient, type RawAnswer } from '../../support/raw-api-client.ts';
+import { RawApiClient, type RawAnswer } from '../../support/attackers/raw-api-client.ts';
 
 /** An object of an API server, as far as attacks look at it. */
 export interface Thing {

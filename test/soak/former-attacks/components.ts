@@ -1,6 +1,6 @@
 // Finding 8: what somebody could do who has the token of a component.
-import { eventually } from '../../support/eventually.ts';
-import { documents, Packaging } from '../../support/packaging.ts';
+import { eventually } from '../../support/history/eventually.ts';
+import { documents, Packaging } from '../../support/peers/packaging.ts';
 import { stopped, through, type Attack, type Outcome } from './attack.ts';
 import type { Attacked } from './attacked.ts';
 import { INSTALLED, path, said, type AttackedCluster } from './clusters.ts';

@@ -7,7 +7,7 @@ import {
   tenantKubeconfig,
   writeForEver,
   type Answer,
-} from '../../support/hostile-api-server.ts';
+} from '../../support/attackers/hostile-api-server.ts';
 import { stopped, through, type Attack, type Outcome } from './attack.ts';
 import type { Attacked } from './attacked.ts';
 import { follow, letReadSecrets, readyOf } from './tenants.ts';

@@ -1,7 +1,7 @@
 // Findings 3 and 11: what somebody does with an invitation beyond joining once where he was invited.
 import { SignJWT } from 'jose';
 import { generateKeyPairSync } from 'node:crypto';
-import { eventually } from '../../support/eventually.ts';
+import { eventually } from '../../support/history/eventually.ts';
 import { stopped, through, type Attack, type Outcome } from './attack.ts';
 import type { Attacked } from './attacked.ts';
 import { INSTALLED, path, said, type AttackedCluster, type Thing } from './clusters.ts';

@@ -1,6 +1,6 @@
 // Finding 7: pods that were made by hand and then cannot go, and their namespaces with them.
 import { pollUntil } from '../../../cli/clusters/poll-until.ts';
-import { eventually } from '../../support/eventually.ts';
+import { eventually } from '../../support/history/eventually.ts';
 import { stopped, through, type Attack, type Outcome } from './attack.ts';
 import type { Attacked } from './attacked.ts';
 import { path, type Thing } from './clusters.ts';

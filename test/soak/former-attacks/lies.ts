@@ -1,5 +1,5 @@
 // Finding 10: what a target says of a pod that it was given, and of itself, and what the source makes of it.
-import { eventually } from '../../support/eventually.ts';
+import { eventually } from '../../support/history/eventually.ts';
 import { stopped, through, type Attack, type Outcome } from './attack.ts';
 import type { Attacked } from './attacked.ts';
 import { path, type AttackedCluster, type Thing } from './clusters.ts';

@@ -1,5 +1,5 @@
 // Pods for attacks: harmless ones that meet the strictest policy, evil ones, and what of a delegate tells them apart.
-import type { RawApiClient } from '../../support/raw-api-client.ts';
+import type { RawApiClient } from '../../support/attackers/raw-api-client.ts';
 import { stopped, through, type Outcome } from './attack.ts';
 import type { Attacked } from './attacked.ts';
 import { ELECT, path, said, type Thing } from './clusters.ts';

@@ -1,7 +1,7 @@
 // Findings 4 and 6: proxies that show one pod and run another, by what admission wrote for another pod, or by a policy
 // of the namespace.
-import { eventually } from '../../support/eventually.ts';
-import type { RawApiClient } from '../../support/raw-api-client.ts';
+import { eventually } from '../../support/history/eventually.ts';
+import type { RawApiClient } from '../../support/attackers/raw-api-client.ts';
 import { stopped, through, type Attack, type Outcome } from './attack.ts';
 import type { Attacked } from './attacked.ts';
 import { ELECT, path, type Thing } from './clusters.ts';

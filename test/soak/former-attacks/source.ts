@@ -1,6 +1,6 @@
 // Findings 2, 3 and 11: what a source does in a target with the identity that peering gave it, and who was invited
 // with his invitation.
-import { eventually } from '../../support/eventually.ts';
+import { eventually } from '../../support/history/eventually.ts';
 import { stopped, through, type Attack, type Outcome } from './attack.ts';
 import type { Attacked } from './attacked.ts';
 import { INSTALLED, path, said, type AttackedCluster, type Thing } from './clusters.ts';

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startHostileProcess } from '../../support/hostile-process.ts';
+import { startHostileProcess } from '../../support/attackers/hostile-process.ts';
 import { stopped, through, type Attack, type Outcome } from './attack.ts';
 import type { Attacked } from './attacked.ts';
 import { INSTALLED, path, said, type Thing } from './clusters.ts';

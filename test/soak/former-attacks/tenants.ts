@@ -1,9 +1,9 @@
 // Finding 9: where a tenant's Target leads the processes of Isthmus, what it is told of that, and how much they take
 // from there. The components run with the flags that users have; the sandbox's own may be let at loopback addresses,
 // so only what is about contents is tried with those.
-import { eventually } from '../../support/eventually.ts';
-import { certificatesOfLoopback, HostileServer, tenantKubeconfig } from '../../support/hostile-api-server.ts';
-import type { RawApiClient } from '../../support/raw-api-client.ts';
+import { eventually } from '../../support/history/eventually.ts';
+import { certificatesOfLoopback, HostileServer, tenantKubeconfig } from '../../support/attackers/hostile-api-server.ts';
+import type { RawApiClient } from '../../support/attackers/raw-api-client.ts';
 import { stopped, through, type Attack, type Outcome } from './attack.ts';
 import type { Attacked } from './attacked.ts';
 import { path, type AttackedCluster, type Thing } from './clusters.ts';

@@ -1,6 +1,6 @@
 // Findings 2 and 11: tokens that a source gets in a target with the identity that peering gave it.
-import { eventually } from '../../support/eventually.ts';
-import type { RawApiClient } from '../../support/raw-api-client.ts';
+import { eventually } from '../../support/history/eventually.ts';
+import type { RawApiClient } from '../../support/attackers/raw-api-client.ts';
 import { through, type Attack, type Outcome } from './attack.ts';
 import type { Attacked } from './attacked.ts';
 import { path } from './clusters.ts';

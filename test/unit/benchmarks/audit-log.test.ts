@@ -1,7 +1,7 @@
 // Which lines of an audit log count as writes of ours.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { countWrites, isBackground, totalOf } from '../../../benchmarks/audit-log.ts';
+import { countWrites, isBackground, totalOf } from '../../../benchmarks/readings/audit-log.ts';
 
 const from = Date.parse('2026-11-20T10:00:00Z');
 const period = { from, to: from + 10_000 };

@@ -1,7 +1,7 @@
 // The bodies that P3b floods the webhook with.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { badBodies } from '../../../benchmarks/bad-bodies.ts';
+import { badBodies } from '../../../benchmarks/webhook/bad-bodies.ts';
 
 const GOOD = JSON.stringify(
   { kind: 'AdmissionReview', request: { uid: 'u', object: { metadata: {}, spec: { filler: 'x'.repeat(2_000) } } } },

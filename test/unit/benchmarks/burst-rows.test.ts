@@ -1,8 +1,8 @@
 // The rows of P1: which figure of a burst becomes which row, and what is held against what.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { burstRows, type Measured } from '../../../benchmarks/burst-rows.ts';
-import { USUAL_PARSE_US } from '../../../benchmarks/processor-speed.ts';
+import { burstRows, type Measured } from '../../../benchmarks/pods/burst-rows.ts';
+import { USUAL_PARSE_US } from '../../../benchmarks/readings/processor-speed.ts';
 
 const LIMITS = { name: 'stock', words: 'stock client limits', atLeast: { PodChaperon: 0.6, Pod: 0.75 } } as const;
 

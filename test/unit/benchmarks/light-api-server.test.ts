@@ -10,7 +10,7 @@ import { ApiError, isConflict, isNotFound } from '../../../kubernetes/flow/api-e
 import { Transport } from '../../../kubernetes/http/transport.ts';
 import { Informer } from '../../../kubernetes/watch/informer.ts';
 import { createAuthority } from '../../../process/crypto/certificate-authority.ts';
-import { SILENT } from '../../support/scripted-api-server.ts';
+import { SILENT } from '../../support/doubles/scripted-api-server.ts';
 
 const AT = { namespace: 'a', name: 'b' };
 const POD = { metadata: { ...AT, labels: { app: 'x' }, finalizers: ['example.com/held'] }, spec: { containers: [] } };

@@ -1,7 +1,7 @@
 // The commit that figures belong to, and the machine.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { describeCommit, describeMachine, type Git } from '../../../benchmarks/machine.ts';
+import { describeCommit, describeMachine, type Git } from '../../../benchmarks/readings/machine.ts';
 
 const git = (changes: string): Git => async (command) => (command === 'rev-parse' ? 'abc123\n' : changes);
 

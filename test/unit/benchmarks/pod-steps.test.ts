@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
   ELECTED_STEPS, PLAIN_STEPS, requestSpans, stepTimes, type RequestSpan, type StepTime,
-} from '../../../benchmarks/pod-steps.ts';
+} from '../../../benchmarks/load/pod-steps.ts';
 
 const START = Date.parse('2026-11-22T10:00:00.000Z');
 

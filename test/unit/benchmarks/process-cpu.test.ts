@@ -1,7 +1,7 @@
 // Processor time from the text that Linux gives.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { cpuMsOfStat, cpuMsPer, readCpuMs } from '../../../benchmarks/process-cpu.ts';
+import { cpuMsOfStat, cpuMsPer, readCpuMs } from '../../../benchmarks/readings/process-cpu.ts';
 
 const stat = (name: string, user: number, system: number): string =>
   `42 (${name}) S 1 42 42 0 -1 4194304 100 0 0 0 ${user} ${system} 7 8 20 0 11 0 500 1000`;

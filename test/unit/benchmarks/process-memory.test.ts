@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { readResidentMiB, residentMiBOfStatus } from '../../../benchmarks/process-memory.ts';
+import { readResidentMiB, residentMiBOfStatus } from '../../../benchmarks/readings/process-memory.ts';
 import type { AppError } from '../../../process/errors.ts';
 
 describe('residentMiBOfStatus', () => {

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Goal, Measurement } from '../../../benchmarks/benchmark.ts';
-import { formatReport, formatTable, reaches, toResult } from '../../../benchmarks/report.ts';
-import { spreadOf } from '../../../benchmarks/statistics.ts';
+import { formatReport, formatTable, reaches, toResult } from '../../../benchmarks/results/report.ts';
+import { spreadOf } from '../../../benchmarks/results/statistics.ts';
 
 const measurement: Measurement = {
   title: 'burst of 200', variant: 'raised-200', unit: 'pods/s',

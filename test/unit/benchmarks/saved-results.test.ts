@@ -4,10 +4,10 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { toResult, type Report } from '../../../benchmarks/report.ts';
-import { pageOf, readSaved, saveResults } from '../../../benchmarks/saved-results.ts';
-import { spreadOf } from '../../../benchmarks/statistics.ts';
-import { ROOT, textOf } from '../../support/documented-blocks.ts';
+import { toResult, type Report } from '../../../benchmarks/results/report.ts';
+import { pageOf, readSaved, saveResults } from '../../../benchmarks/results/saved-results.ts';
+import { spreadOf } from '../../../benchmarks/results/statistics.ts';
+import { ROOT, textOf } from '../../support/docs/documented-blocks.ts';
 
 const PAGE = [
   '# Results', '',

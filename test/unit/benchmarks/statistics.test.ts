@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { array, assert as assertProperty, double, property } from 'fast-check';
-import { median, percentile, significant, slopeOf, spreadOf } from '../../../benchmarks/statistics.ts';
+import { median, percentile, significant, slopeOf, spreadOf } from '../../../benchmarks/results/statistics.ts';
 
 const figures = array(double({ noNaN: true, noDefaultInfinity: true, min: -1e9, max: 1e9 }), { minLength: 1 });
 

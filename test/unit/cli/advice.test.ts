@@ -5,8 +5,8 @@ import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import { nextSteps } from '../../../cli/install/install.ts';
-import { wholeProgram } from '../../support/whole-program.ts';
-import { leavesOf } from '../../support/wrong-inputs.ts';
+import { wholeProgram } from '../../support/processes/whole-program.ts';
+import { leavesOf } from '../../support/docs/wrong-inputs.ts';
 
 const NOTES = fileURLToPath(new URL('../../../../manifests/helm/isthmus/templates/NOTES.txt', import.meta.url));
 

@@ -8,10 +8,10 @@ import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { CLUSTER_TARGET_NAME_LABEL, PARENT_UID_LABEL } from '../../../api/objects/keys.ts';
 import { virtualNodeName } from '../../../model/naming/names.ts';
-import { AnsweringApiServer } from '../../support/answering-api-server.ts';
-import { aProxy, PROXY_UID } from '../../support/builders.ts';
-import { isthmus } from '../../support/command-line.ts';
-import { servedSource, servedTarget } from '../../support/served-source.ts';
+import { AnsweringApiServer } from '../../support/doubles/answering-api-server.ts';
+import { aProxy, PROXY_UID } from '../../support/objects/builders.ts';
+import { isthmus } from '../../support/processes/command-line.ts';
+import { servedSource, servedTarget } from '../../support/doubles/served-source.ts';
 
 const MAIN = fileURLToPath(new URL('../../../cli/main.js', import.meta.url));
 /** Its conversion has remarks, which go to standard error. */

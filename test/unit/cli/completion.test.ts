@@ -3,10 +3,10 @@ import { describe, it } from 'node:test';
 import { Argument, Command, Option } from 'commander';
 import { completionsOf, completionText, questionOf, wordsToComplete } from '../../../cli/completion.ts';
 import { program as isthmusProgram } from '../../../cli/program.ts';
-import { AnsweringApiServer } from '../../support/answering-api-server.ts';
-import { aProxy } from '../../support/builders.ts';
-import { isthmusHere } from '../../support/command-in-process.ts';
-import { servedSource, servedTarget } from '../../support/served-source.ts';
+import { AnsweringApiServer } from '../../support/doubles/answering-api-server.ts';
+import { aProxy } from '../../support/objects/builders.ts';
+import { isthmusHere } from '../../support/processes/command-in-process.ts';
+import { servedSource, servedTarget } from '../../support/doubles/served-source.ts';
 
 const program = new Command('isthmus')
   .option('--debug')

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Command } from 'commander';
 import { EXAMPLES } from '../../../cli/examples.ts';
-import { wholeProgram } from '../../support/whole-program.ts';
-import { leavesOf } from '../../support/wrong-inputs.ts';
+import { wholeProgram } from '../../support/processes/whole-program.ts';
+import { leavesOf } from '../../support/docs/wrong-inputs.ts';
 
 /** The words of a line as a shell would split it. */
 const wordsOf = (line: string) => line.includes('jsonpath=')

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { wholeProgram } from '../../support/whole-program.ts';
+import { wholeProgram } from '../../support/processes/whole-program.ts';
 
 const namesOf = async (...words: readonly string[]): Promise<readonly string[]> =>
   (await wholeProgram(words)).commands.map((command) => command.name());

@@ -12,11 +12,11 @@ import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { environment } from '../../../process/config.ts';
 import { version } from '../../../process/version.ts';
-import { AnsweringApiServer, type Answer } from '../../support/answering-api-server.ts';
-import { runHere } from '../../support/command-in-process.ts';
-import { status } from '../../support/scripted-api-server.ts';
-import { wholeProgram } from '../../support/whole-program.ts';
-import { leavesOf, RIGHT_WORDS, WRONG_WORDS, wrongWords } from '../../support/wrong-inputs.ts';
+import { AnsweringApiServer, type Answer } from '../../support/doubles/answering-api-server.ts';
+import { runHere } from '../../support/processes/command-in-process.ts';
+import { status } from '../../support/doubles/scripted-api-server.ts';
+import { wholeProgram } from '../../support/processes/whole-program.ts';
+import { leavesOf, RIGHT_WORDS, WRONG_WORDS, wrongWords } from '../../support/docs/wrong-inputs.ts';
 
 const GOLDEN = fileURLToPath(new URL('../../../../test/golden/cli/wrong-input.txt', import.meta.url));
 /** Kinds of Kubernetes that a cluster without Isthmus serves; nothing is in them. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { act } from '../../../dashboard/act.ts';
 import { AppError } from '../../../process/errors.ts';
-import { ScriptedApiServer, status } from '../../support/scripted-api-server.ts';
+import { ScriptedApiServer, status } from '../../support/doubles/scripted-api-server.ts';
 
 describe('what a viewer asks for', () => {
   let server: ScriptedApiServer;

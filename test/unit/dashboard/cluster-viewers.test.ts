@@ -7,7 +7,7 @@ import { SignInRefused } from '../../../dashboard/server/page-access.ts';
 import { ClusterClient } from '../../../kubernetes/client/cluster-client.ts';
 import { Transport } from '../../../kubernetes/http/transport.ts';
 import { AppError } from '../../../process/errors.ts';
-import { ScriptedApiServer, SILENT, status, type Exchange } from '../../support/scripted-api-server.ts';
+import { ScriptedApiServer, SILENT, status, type Exchange } from '../../support/doubles/scripted-api-server.ts';
 
 const REVIEW = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
 const known = (username: string) => ({ metadata: {}, status: { userInfo: { username } } });

@@ -15,8 +15,8 @@ import {
   createAuthority, type CertificateAuthority, type KeyPair,
 } from '../../../process/crypto/certificate-authority.ts';
 import { AppError } from '../../../process/errors.ts';
-import { SILENT } from '../../support/scripted-api-server.ts';
-import { ScriptedScreens } from '../../support/scripted-screens.ts';
+import { SILENT } from '../../support/doubles/scripted-api-server.ts';
+import { ScriptedScreens } from '../../support/page/scripted-screens.ts';
 
 const NAME = 'pages.example.com';
 

@@ -6,7 +6,7 @@ import { Simulations } from '../../../dashboard/observe/simulations.ts';
 import { Screens } from '../../../dashboard/screens.ts';
 import type { OpenScreen } from '../../../dashboard/wire/screen-source.ts';
 import { virtualNodeName } from '../../../model/naming/names.ts';
-import { ScriptedApiServer, status } from '../../support/scripted-api-server.ts';
+import { ScriptedApiServer, status } from '../../support/doubles/scripted-api-server.ts';
 
 const simulate = new Simulations().of('viewer');
 const POD = {

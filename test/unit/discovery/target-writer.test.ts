@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { CLUSTER_TARGETS } from '../../../api/resource-types.ts';
 import { toClusterTarget } from '../../../discovery/plan/target-objects.ts';
 import { TargetWriter } from '../../../discovery/target-writer.ts';
-import { ScriptedApiServer, SILENT } from '../../support/scripted-api-server.ts';
+import { ScriptedApiServer, SILENT } from '../../support/doubles/scripted-api-server.ts';
 
 const NEVER = new AbortController().signal;
 const object = toClusterTarget({

@@ -4,8 +4,8 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { environment } from '../../../process/config.ts';
-import { TOP_FOLDERS } from '../../support/architecture.ts';
-import { ROOT, textOf } from '../../support/documented-blocks.ts';
+import { TOP_FOLDERS } from '../../support/rules/architecture.ts';
+import { ROOT, textOf } from '../../support/docs/documented-blocks.ts';
 
 const PAGE = 'docs/architecture.md';
 const JOURNEY = 'docs/pod-journey.md';

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { environment } from '../../../process/config.ts';
-import { ATTACKS, attacksPage, namedTests } from '../../support/attacks.ts';
-import { keptRuns } from '../../support/former-attacks.ts';
+import { ATTACKS, attacksPage, namedTests } from '../../support/rules/attacks.ts';
+import { keptRuns } from '../../support/attackers/former-attacks.ts';
 
 const ROOT = new URL('../../../../', import.meta.url);
 const PAGE = new URL('docs/results/attacks.md', ROOT);

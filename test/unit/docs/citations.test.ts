@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { ATTACKS } from '../../support/attacks.ts';
-import { ROOT, textOf } from '../../support/documented-blocks.ts';
+import { ATTACKS } from '../../support/rules/attacks.ts';
+import { ROOT, textOf } from '../../support/docs/documented-blocks.ts';
 
 const SKIPPED = /^(?:node_modules|build|\.git|test\/fuzz\/corpus)(?:\/|$)|(?:LICENSE|package-lock\.json|go\.sum)$/;
 const TEXT = /\.(?:ts|mjs|md|yaml|json|txt|tpl|go)$|Dockerfile/;
@@ -74,8 +74,8 @@ describe('citations', () => {
   });
 
   it('name every benchmark that there is', () => {
-    const names = readdirSync(join(ROOT, 'benchmarks')).filter((name) => name.endsWith('.ts'));
-    const sources = names.map((name) => textOf(`benchmarks/${name}`));
+    const names = filesOf('benchmarks').filter((name) => name.endsWith('.ts'));
+    const sources = names.map((name) => textOf(name));
     const ids = sources.flatMap((text) => [...text.matchAll(/^ {2}id: '(P\w+)'/gm)].map(([, id = '']) => id));
     assert.ok(ids.length > 10);
     assert.deepEqual(ids.filter((id) => !BENCHMARKS.has(id)), []);

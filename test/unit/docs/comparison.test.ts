@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { customResourceDefinitions, serviceDiscoveryCrds } from '../../../manifests/objects/crds.ts';
-import { textOf } from '../../support/documented-blocks.ts';
+import { textOf } from '../../support/docs/documented-blocks.ts';
 
 const row = (page: string, name: string): readonly string[] => textOf(page).split('\n').find(
   (line) => line.startsWith(`| ${name} |`),

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { TOP_FOLDERS } from '../../support/architecture.ts';
-import { ROOT, textOf } from '../../support/documented-blocks.ts';
+import { TOP_FOLDERS } from '../../support/rules/architecture.ts';
+import { ROOT, textOf } from '../../support/docs/documented-blocks.ts';
 
 /** A screen and a half. */
 const MOST_LINES = 75;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { describe, it } from 'node:test';
-import { missingLines, sessionScript, stepsOf } from '../../support/documented-session.ts';
+import { missingLines, sessionScript, stepsOf } from '../../support/docs/documented-session.ts';
 
 const PAGE =
   '# A page\n```sh\nalias say=echo\nsay one   two\n```\ntext\n```text\none … two\n```\n```yaml\na: ' +

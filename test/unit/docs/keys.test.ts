@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { ROOT, textOf } from '../../support/documented-blocks.ts';
-import { documentedKeys, findUnusedKeys, type CodeFile } from '../../support/documented-keys.ts';
+import { ROOT, textOf } from '../../support/docs/documented-blocks.ts';
+import { documentedKeys, findUnusedKeys, type CodeFile } from '../../support/rules/documented-keys.ts';
 
 const OUTSIDE = /^(?:node_modules|build|test|sandbox|benchmarks|docs|\.)/;
 

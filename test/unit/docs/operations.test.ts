@@ -20,8 +20,8 @@ import { QUICK_LEASE_TIMINGS } from '../../../kubernetes/lease/lease-record.ts';
 import { VXLAN } from '../../../pod-plane/plan/network-plan.ts';
 import { PLANE_KEY_SECRET } from '../../../pod-plane/plan/plane-keys.ts';
 import { environment } from '../../../process/config.ts';
-import { PAGES, ROOT, textOf } from '../../support/documented-blocks.ts';
-import { measuredRow } from '../../support/measured-rows.ts';
+import { PAGES, ROOT, textOf } from '../../support/docs/documented-blocks.ts';
+import { measuredRow } from '../../support/docs/measured-rows.ts';
 
 const PAGE = 'docs/operations.md';
 const MOST_TERMS = 40;

@@ -7,9 +7,9 @@ import { describe, it } from 'node:test';
 import type { Command } from 'commander';
 import { isMap, parse, parseAllDocuments } from 'yaml';
 import { customResourceDefinitions } from '../../../manifests/objects/crds.ts';
-import { blocksOf, PAGES as pages, ROOT, textOf, withoutBlocks } from '../../support/documented-blocks.ts';
-import { problemsOf } from '../../support/crd-check.ts';
-import { wholeProgram } from '../../support/whole-program.ts';
+import { blocksOf, PAGES as pages, ROOT, textOf, withoutBlocks } from '../../support/docs/documented-blocks.ts';
+import { problemsOf } from '../../support/peers/crd-check.ts';
+import { wholeProgram } from '../../support/processes/whole-program.ts';
 
 const isThere = (path: string): boolean => statSync(join(ROOT, path), { throwIfNoEntry: false }) !== undefined;
 const scripts =

@@ -6,13 +6,13 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { parse } from 'yaml';
 import type { Pod } from '../../../api/objects/core.ts';
-import type { Report, Result } from '../../../benchmarks/report.ts';
-import { significant } from '../../../benchmarks/statistics.ts';
+import type { Report, Result } from '../../../benchmarks/results/report.ts';
+import { significant } from '../../../benchmarks/results/statistics.ts';
 import { delegateName, virtualNodeName } from '../../../model/naming/names.ts';
 import { environment } from '../../../process/config.ts';
 import { sampleObjects } from '../../../sandbox/demo.ts';
 import { toPodTables } from '../../../sandbox/pod-table.ts';
-import { ROOT, textOf } from '../../support/documented-blocks.ts';
+import { ROOT, textOf } from '../../support/docs/documented-blocks.ts';
 
 const PAGE = 'README.md';
 const NOW = Date.parse('2026-01-01T00:00:02Z');

@@ -8,10 +8,10 @@ import type { Command } from 'commander';
 import * as keys from '../../../api/objects/keys.ts';
 import { customResourceDefinitions, serviceDiscoveryCrds } from '../../../manifests/objects/crds.ts';
 import { environment } from '../../../process/config.ts';
-import { conformancePage } from '../../support/conformance-page.ts';
-import { POD_CASES } from '../../support/real-node-cases.ts';
-import { commandsPage, keysPage, kindsPage } from '../../support/reference-pages.ts';
-import { wholeProgram } from '../../support/whole-program.ts';
+import { conformancePage } from '../../support/docs/conformance-page.ts';
+import { POD_CASES } from '../../support/real-nodes/real-node-cases.ts';
+import { commandsPage, keysPage, kindsPage } from '../../support/docs/reference-pages.ts';
+import { wholeProgram } from '../../support/processes/whole-program.ts';
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 const PAGES = {

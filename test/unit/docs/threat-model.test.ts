@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { environment } from '../../../process/config.ts';
-import { GRANTS, isGranted, powersOf } from '../../support/escalation-grants.ts';
+import { GRANTS, isGranted, powersOf } from '../../support/attackers/escalation-grants.ts';
 
 const PAGE = new URL('../../../../docs/threat-model.md', import.meta.url);
 const HEAD = '| Identity | In the worst case |\n|---|---|\n';

@@ -9,7 +9,7 @@ import { environment } from '../../../process/config.ts';
 import { VERDICT_TIMEOUT_MS } from '../../../scheduler/cycle/placement.ts';
 import { SKIPPED_WAIT_MS } from '../../../scheduler/queue/verdict-times.ts';
 import { HEARTBEAT_TIMEOUT_MS } from '../../../targets/heartbeat.ts';
-import { ROOT, textOf } from '../../support/documented-blocks.ts';
+import { ROOT, textOf } from '../../support/docs/documented-blocks.ts';
 
 const PAGE = 'docs/operations.md';
 /** A row that names a file and, in it, a constant or a field of one. */

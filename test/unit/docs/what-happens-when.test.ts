@@ -2,7 +2,7 @@
 // are here, so that one that is renamed or removed is missed.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { textOf } from '../../support/documented-blocks.ts';
+import { textOf } from '../../support/docs/documented-blocks.ts';
 
 const PAGE = 'docs/what-happens-when.md';
 

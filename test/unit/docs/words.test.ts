@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { TOP_FOLDERS } from '../../support/architecture.ts';
+import { TOP_FOLDERS } from '../../support/rules/architecture.ts';
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 const DOCS = ['README.md', 'docs'];

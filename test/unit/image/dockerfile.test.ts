@@ -1,7 +1,7 @@
 // The image as its file describes it; its file set is tested with the chart.
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
-import { readImage, type ImageDescription } from '../../support/image-files.ts';
+import { readImage, type ImageDescription } from '../../support/real-nodes/image-files.ts';
 
 describe('the Dockerfile', () => {
   let image: ImageDescription;

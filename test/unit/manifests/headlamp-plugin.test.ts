@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 import {
   artifactHubPackage, headlampArchiveName, headlampPackage, headlampScript,
 } from '../../../manifests/headlamp-plugin.ts';
-import { compiledModule } from '../../support/compiled-module.ts';
+import { compiledModule } from '../../support/rules/compiled-module.ts';
 
 const textOf = (path: string): string =>
   readFileSync(fileURLToPath(new URL(`../../../../${path}`, import.meta.url)), 'utf8');

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { parse } from 'yaml';
 import { archiveName, krewManifest } from '../../../manifests/krew.ts';
-import { brokenKrewRules, type KrewManifest } from '../../support/krew.ts';
+import { brokenKrewRules, type KrewManifest } from '../../support/peers/krew.ts';
 
 // Compiled tests are one folder deeper than their sources.
 const TEMPLATE =

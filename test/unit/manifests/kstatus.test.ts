@@ -7,7 +7,7 @@ import { identityStatus } from '../../../peering/identity/identity-status.ts';
 import type { SourceIdentity } from '../../../peering/identity/source-identity.ts';
 import { planPolicyStatus } from '../../../scheduler/policies/policy-status.ts';
 import { toTargetStatus, type ObservedTarget } from '../../../virtual-node/node/target-status.ts';
-import { kstatusOf } from '../../support/kstatus.ts';
+import { kstatusOf } from '../../support/peers/kstatus.ts';
 
 const NOW = '2026-01-01T00:00:00Z';
 const OBSERVED: ObservedTarget = {

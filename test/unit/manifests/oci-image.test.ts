@@ -9,7 +9,7 @@ import { containerConfig, writeImage } from '../../../manifests/oci-image.ts';
 import {
   digestOf, MEDIA_TYPES, OciLayoutWriter, readBlob, readIndex, type Descriptor,
 } from '../../../manifests/oci-layout.ts';
-import { DOCKER_TYPES, writeBaseImage } from '../../support/oci-base.ts';
+import { DOCKER_TYPES, writeBaseImage } from '../../support/real-nodes/oci-base.ts';
 
 const DOCKERFILE = fileURLToPath(new URL('../../../../Dockerfile', import.meta.url));
 const LAYER = gzipSync(Buffer.from('our files'));

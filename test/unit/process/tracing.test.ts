@@ -4,8 +4,8 @@ import { createServer, type AddressInfo } from 'node:net';
 import { describe, it } from 'node:test';
 import type { Span } from '../../../model/proxy/trace.ts';
 import { isTracing, newSpanId, newTraceId, recordSpan, startTracing, traceSettings } from '../../../process/tracing.ts';
-import { SILENT } from '../../support/scripted-api-server.ts';
-import { SpanCollector } from '../../support/span-collector.ts';
+import { SILENT } from '../../support/doubles/scripted-api-server.ts';
+import { SpanCollector } from '../../support/doubles/span-collector.ts';
 
 const span = (name: string): Span =>
   ({ name, traceId: newTraceId(), spanId: newSpanId(), startMs: 1, endMs: 2, attributes: { a: 'b' } });

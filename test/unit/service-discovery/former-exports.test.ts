@@ -5,9 +5,9 @@ import { OWN_EXPORT_LABEL } from '../../../api/kinds/service-discovery.ts';
 import { openCluster } from '../../../kubernetes/client/open-cluster.ts';
 import { ClustersetState } from '../../../service-discovery/clusterset-state.ts';
 import { startServices } from '../../../service-discovery/services-controller.ts';
-import { AnsweringApiServer, type ServedObjects } from '../../support/answering-api-server.ts';
-import { exportOf } from '../../support/exported-services.ts';
-import { SILENT } from '../../support/scripted-api-server.ts';
+import { AnsweringApiServer, type ServedObjects } from '../../support/doubles/answering-api-server.ts';
+import { exportOf } from '../../support/objects/exported-services.ts';
+import { SILENT } from '../../support/doubles/scripted-api-server.ts';
 
 const installNamespace = 'isthmus-system';
 const AT = { namespace: 'shop', name: 'web' };

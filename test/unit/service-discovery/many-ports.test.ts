@@ -6,7 +6,7 @@ import { answerQuestion, toDnsService } from '../../../service-discovery/dns/dns
 import { toImportObjects, type ImportView } from '../../../service-discovery/imports/import-objects.ts';
 import { reachedSlices } from '../../../service-discovery/imports/reached-slices.ts';
 import { mergeExports } from '../../../service-discovery/imports/merge-exports.ts';
-import { exportOf } from '../../support/exported-services.ts';
+import { exportOf } from '../../support/objects/exported-services.ts';
 
 const MANY = 300;
 /** So often may each of them be looked at. */

@@ -6,7 +6,7 @@ import {
 } from '../../../api/kinds/service-discovery.ts';
 import type { ClustersetState, KnownExport } from '../../../service-discovery/clusterset-state.ts';
 import { startServices } from '../../../service-discovery/services-controller.ts';
-import { ScriptedApiServer, SILENT } from '../../support/scripted-api-server.ts';
+import { ScriptedApiServer, SILENT } from '../../support/doubles/scripted-api-server.ts';
 
 const AT = { namespace: 'shop', name: 'web' };
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { Resolver } from 'node:dns/promises';
 import { it } from 'node:test';
 import { startServiceDiscovery } from '../../../service-discovery/main.ts';
-import { ScriptedApiServer, SILENT } from '../../support/scripted-api-server.ts';
+import { ScriptedApiServer, SILENT } from '../../support/doubles/scripted-api-server.ts';
 
 it('a DNS server that has not read the imports yet says of no name that it does not exist', async (t) => {
   const server = await ScriptedApiServer.start(); // it answers nothing

@@ -1,7 +1,7 @@
 // Two delegates at once are found to the millisecond, and nothing else is taken for that.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { auditedLives, doublesIn } from '../../support/audited-lives.ts';
+import { auditedLives, doublesIn } from '../../support/history/audited-lives.ts';
 
 const at = (ms: number): string => new Date(Date.UTC(2026, 0, 1) + ms).toISOString();
 

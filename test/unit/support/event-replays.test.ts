@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { EventReplays } from '../../support/event-replays.ts';
+import { EventReplays } from '../../support/faults/event-replays.ts';
 
 const event = (version: number, type = 'MODIFIED'): string =>
   JSON.stringify({ type, object: { metadata: { name: 'a', resourceVersion: String(version) } } });

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { ROOT, textOf } from '../../support/documented-blocks.ts';
-import { fixedSleepsIn, timedAssertionsIn, type ByTheClock } from '../../support/fixed-sleeps.ts';
+import { ROOT, textOf } from '../../support/docs/documented-blocks.ts';
+import { fixedSleepsIn, timedAssertionsIn, type ByTheClock } from '../../support/rules/fixed-sleeps.ts';
 
 /** How many a file may have, and why. */
 type Allowed = Readonly<Record<string, readonly [count: number, reason: string]>>;
@@ -17,8 +17,8 @@ const SLEEPS: Allowed = {
   ],
   'test/laws/gateway-hostile-peers.test.ts': [1, 'nothing tells that sockets have given their memory back'],
   'test/laws/webhook-hostile-connections.test.ts': [1, 'a connection is silent for longer than a request may take'],
-  'test/support/create-stream.ts': [1, 'how long its pods run'],
-  'test/support/vanishing-targets.ts': [1, 'how long pods of the load run'],
+  'test/support/history/create-stream.ts': [1, 'how long its pods run'],
+  'test/support/faults/vanishing-targets.ts': [1, 'how long pods of the load run'],
 };
 
 const TIMED: Allowed = {

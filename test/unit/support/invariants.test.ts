@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Pod } from '../../../api/objects/core.ts';
 import { DELEGATE_FINALIZER, PARENT_NAMESPACE_ANNOTATION } from '../../../api/objects/keys.ts';
-import { breachesOf, type HistoryContext, type HistoryEvent } from '../../support/invariants.ts';
+import { breachesOf, type HistoryContext, type HistoryEvent } from '../../support/history/invariants.ts';
 import {
   aDelegate, annotated, aPod, aProxy, inPhase, onNode, scheduled, terminating, unschedulable, withFinalizers, withUid,
   type Change,
-} from '../../support/builders.ts';
+} from '../../support/objects/builders.ts';
 
 const CONTEXT: HistoryContext =
   { source: 'source', targetOfNode: (node) => node.replace('admiralty-', ''), toleranceMs: 100, endedAt: 100_000 };

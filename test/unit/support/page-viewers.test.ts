@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { shownTo } from '../../support/page-viewers.ts';
-import { startViewedPage } from '../../support/scripted-screens.ts';
+import { shownTo } from '../../support/page/page-viewers.ts';
+import { startViewedPage } from '../../support/page/scripted-screens.ts';
 
 describe('a screen that a test waits for', () => {
   it('is waited for within a limit, after which the last one is told', async (test) => {

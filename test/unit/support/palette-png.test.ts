@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { inflateSync } from 'node:zlib';
-import { palettePng } from '../../support/palette-png.ts';
+import { palettePng } from '../../support/page/palette-png.ts';
 
 /** The chunks by their types. */
 function chunksOf(png: Buffer): ReadonlyMap<string, Buffer> {

@@ -2,7 +2,7 @@
 // them: a server or a folder for each of thousands, and another file's clock.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { sourceFiles } from '../../support/source-files.ts';
+import { sourceFiles } from '../../support/rules/source-files.ts';
 
 const HOOK = /^(?:beforeEach|afterEach)\(/m;
 

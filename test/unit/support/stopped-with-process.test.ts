@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { it } from 'node:test';
 
-const MODULE = new URL('../../support/stopped-with-process.js', import.meta.url).href;
+const MODULE = new URL('../../support/processes/stopped-with-process.js', import.meta.url).href;
 const SCRIPT = `
   const { once } = await import('node:events');
   const { stopWithProcess } = await import(${JSON.stringify(MODULE)});

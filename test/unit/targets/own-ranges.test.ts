@@ -7,7 +7,7 @@ import type { Node } from '../../../api/objects/core.ts';
 import { ApiError } from '../../../kubernetes/flow/api-error.ts';
 import { parseRange } from '../../../model/network/ip-range.ts';
 import { OwnRanges, type OwnRangesOptions } from '../../../targets/own-ranges.ts';
-import { SILENT } from '../../support/scripted-api-server.ts';
+import { SILENT } from '../../support/doubles/scripted-api-server.ts';
 
 interface Served {
   nodes: readonly (readonly Node[])[] | Error;

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { PLACEMENT_ANNOTATION } from '../../../api/objects/keys.ts';
 import { boundTo, remotelyPlaced, proxyPods } from '../../../targets/proxy-pods.ts';
-import { annotated, aProxy, named, onNode, withVersion } from '../../support/builders.ts';
-import { ScriptedApiServer, SILENT } from '../../support/scripted-api-server.ts';
+import { annotated, aProxy, named, onNode, withVersion } from '../../support/objects/builders.ts';
+import { ScriptedApiServer, SILENT } from '../../support/doubles/scripted-api-server.ts';
 
 const lost = annotated({ [PLACEMENT_ANNOTATION]: JSON.stringify({ not: { 'ClusterTarget/b': 'Unreachable' } }) });
 const names = (records: readonly { readonly key: string }[]) =>

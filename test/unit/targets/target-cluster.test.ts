@@ -9,8 +9,10 @@ import type { TargetSession } from '../../../targets/target-session.ts';
 import { withTargetKey } from '../../../model/delegate/pod-chaperon.ts';
 import { findCandidate } from '../../../scheduler/cycle/candidate-writer.ts';
 import type { RunOutcome } from '../../../process/programs/bounded-run.ts';
-import { aChaperon, aChaperonRecord, aDelegateRecord, annotated, aProxyRecord } from '../../support/builders.ts';
-import { ScriptedApiServer, SILENT, skipBackoff, status } from '../../support/scripted-api-server.ts';
+import {
+  aChaperon, aChaperonRecord, aDelegateRecord, annotated, aProxyRecord,
+} from '../../support/objects/builders.ts';
+import { ScriptedApiServer, SILENT, skipBackoff, status } from '../../support/doubles/scripted-api-server.ts';
 
 const TENANTS = 'Target/team-a/own';
 

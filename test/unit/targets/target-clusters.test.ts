@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { DEFAULT_TENANT_SETTINGS, TenantRules } from '../../../targets/access/tenant-rules.ts';
 import { TargetClusters } from '../../../targets/target-clusters.ts';
-import { ScriptedApiServer, SILENT, status, type Exchange } from '../../support/scripted-api-server.ts';
+import { ScriptedApiServer, SILENT, status, type Exchange } from '../../support/doubles/scripted-api-server.ts';
 
 const MOST = 2;
 const target = (name: string, second: number, namespace = 'team-a') => ({

@@ -12,7 +12,7 @@ import { createAuthority } from '../../../process/crypto/certificate-authority.t
 import { TargetCluster } from '../../../targets/target-cluster.ts';
 import { TargetClusters } from '../../../targets/target-clusters.ts';
 import type { TargetObject } from '../../../targets/target-object.ts';
-import { SILENT } from '../../support/scripted-api-server.ts';
+import { SILENT } from '../../support/doubles/scripted-api-server.ts';
 
 const INSTALLED = 'isthmus-system';
 const TARGET = { collection: 'clustertargets.multicluster.admiralty.io', name: 'one' };

@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from 'node:test';
 import type { KubernetesObject } from '../../../api/objects/core.ts';
 import { HEARTBEAT_TIMEOUT_MS } from '../../../targets/heartbeat.ts';
 import { TargetSession } from '../../../targets/target-session.ts';
-import { ScriptedApiServer, SILENT, status, type Exchange } from '../../support/scripted-api-server.ts';
+import { ScriptedApiServer, SILENT, status, type Exchange } from '../../support/doubles/scripted-api-server.ts';
 
 /** What the target is like. */
 interface TargetLike {

@@ -11,8 +11,8 @@ import { parseRange } from '../../../model/network/ip-range.ts';
 import type { TargetRef } from '../../../model/naming/target-ref.ts';
 import {
   certificatesOfLoopback, HostileServer, tenantKubeconfig, writeForEver, type Answer, type Certificates,
-} from '../../support/hostile-api-server.ts';
-import { ScriptedApiServer, status } from '../../support/scripted-api-server.ts';
+} from '../../support/attackers/hostile-api-server.ts';
+import { ScriptedApiServer, status } from '../../support/doubles/scripted-api-server.ts';
 
 const TENANTS: TargetRef = { kind: 'Target', namespace: 'team-a', name: 'own' };
 const ADMINISTRATORS: TargetRef = { kind: 'ClusterTarget', name: 'own' };

@@ -15,7 +15,7 @@ import {
 import { hasAdmissionRecord, restoreSourcePod } from '../../../model/proxy/admission-record.ts';
 import { controllerOf, isElected } from '../../../model/pod/pod.ts';
 import { environment } from '../../../process/config.ts';
-import { review, type Reviewed } from '../../support/admission.ts';
+import { review, type Reviewed } from '../../support/objects/admission.ts';
 
 // Compiled tests are one folder deeper than their sources.
 const FOLDER = join(import.meta.dirname, '..', '..', '..', '..', 'test', 'golden', 'webhook');

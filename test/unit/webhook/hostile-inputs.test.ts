@@ -9,7 +9,7 @@ import { compileLabelPattern } from '../../../model/objects/label-pattern.ts';
 import { toPodChaperon } from '../../../model/delegate/pod-chaperon.ts';
 import { isProxyPod } from '../../../model/pod/pod.ts';
 import { restoreSourcePod } from '../../../model/proxy/admission-record.ts';
-import { review } from '../../support/admission.ts';
+import { review } from '../../support/objects/admission.ts';
 
 const {
   ADMISSION_RECORD_ANNOTATION, ELECT_ANNOTATION, NO_PREFIX_LABEL_REGEXP_ANNOTATION, ADMIRALTY_PREFIX,

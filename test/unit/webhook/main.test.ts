@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { startWebhook } from '../../../webhook/main.ts';
-import { ScriptedApiServer, SILENT } from '../../support/scripted-api-server.ts';
+import { ScriptedApiServer, SILENT } from '../../support/doubles/scripted-api-server.ts';
 
 it('a webhook that is stopped before it has a certificate ends with the reason, and with nothing else', async (t) => {
   const source = await ScriptedApiServer.start();

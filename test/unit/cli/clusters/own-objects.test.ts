@@ -4,7 +4,7 @@ import { DELEGATE_FINALIZER } from '../../../../api/objects/keys.ts';
 import { PODS } from '../../../../api/resource-types.ts';
 import { removeFinalizers } from '../../../../cli/clusters/own-objects.ts';
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
-import { MemoryCluster } from '../../../support/memory-cluster.ts';
+import { MemoryCluster } from '../../../support/doubles/memory-cluster.ts';
 
 describe('removing our finalizers', () => {
   it('ends where each write is a conflict, as an admission webhook may answer', async () => {

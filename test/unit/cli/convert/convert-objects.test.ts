@@ -7,7 +7,7 @@ import type { PlacementPolicySpec } from '../../../../api/kinds/placement-policy
 import { convertObjects, type Converted } from '../../../../cli/convert/convert-objects.ts';
 import { findingLines } from '../../../../cli/convert/converted-text.ts';
 import { readObjects } from '../../../../cli/convert/read-objects.ts';
-import { problemsOf } from '../../../support/crd-check.ts';
+import { problemsOf } from '../../../support/peers/crd-check.ts';
 
 function convert(objects: readonly object[], namespace?: string): Converted {
   const read = readObjects(objects.map((object) => JSON.stringify(object)).join('\n---\n'));

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { parseAllDocuments } from 'yaml';
-import { isthmusHere } from '../../../support/command-in-process.ts';
+import { isthmusHere } from '../../../support/processes/command-in-process.ts';
 
 const OFFLOADING = `apiVersion: offloading.liqo.io/v1beta1
 kind: NamespaceOffloading

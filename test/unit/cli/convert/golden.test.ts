@@ -11,7 +11,7 @@ import { findingLines } from '../../../../cli/convert/converted-text.ts';
 import { readObjects } from '../../../../cli/convert/read-objects.ts';
 import { environment } from '../../../../process/config.ts';
 import { policyProblem } from '../../../../scheduler/snapshot/policy-problem.ts';
-import { problemsOf } from '../../../support/crd-check.ts';
+import { problemsOf } from '../../../support/peers/crd-check.ts';
 
 // Compiled tests are one folder deeper than their sources.
 const FOLDER = join(import.meta.dirname, '..', '..', '..', '..', '..', 'test', 'golden', 'convert');

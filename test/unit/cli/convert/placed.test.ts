@@ -18,8 +18,8 @@ import { plannedPods } from '../../../../cli/plan/planned-pods.ts';
 import { recordTarget } from '../../../../scheduler/explain/recorded-inputs.ts';
 import { toKnownPolicy } from '../../../../scheduler/snapshot/placement-rules.ts';
 import type { TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
-import { withNodes } from '../../../support/builders.ts';
-import { aPlace, withNodeInfo } from '../../../support/placement.ts';
+import { withNodes } from '../../../support/objects/builders.ts';
+import { aPlace, withNodeInfo } from '../../../support/objects/placement.ts';
 
 const FOLDER = join(import.meta.dirname, '..', '..', '..', '..', '..', 'test', 'golden', 'convert');
 

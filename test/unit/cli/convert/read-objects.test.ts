@@ -5,7 +5,7 @@ import * as fc from 'fast-check';
 import { stringify } from 'yaml';
 import { readObjects } from '../../../../cli/convert/read-objects.ts';
 import { FOR_KUBECTL } from '../../../../model/objects/yaml-limits.ts';
-import { codePoint } from '../../../support/code-points.ts';
+import { codePoint } from '../../../support/objects/code-points.ts';
 
 const OBJECT = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n';
 

@@ -4,9 +4,9 @@ import { chmod, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { AnsweringApiServer } from '../../../support/answering-api-server.ts';
-import { isthmusHere } from '../../../support/command-in-process.ts';
-import { servedSource } from '../../../support/served-source.ts';
+import { AnsweringApiServer } from '../../../support/doubles/answering-api-server.ts';
+import { isthmusHere } from '../../../support/processes/command-in-process.ts';
+import { servedSource } from '../../../support/doubles/served-source.ts';
 
 it('isthmus bundle writes a file that only its user can read, also over one that others can', async (t) => {
   const server = await AnsweringApiServer.start(servedSource([]));

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { clusterMap } from '../../../../cli/doctor/cluster-map.ts';
 import type { ClusterStatus } from '../../../../cli/doctor/cluster-status.ts';
 import { printedStatus } from '../../../../cli/doctor/status.ts';
-import { statementsOfDot, textsOfSvg } from '../../../support/map-drawings.ts';
+import { statementsOfDot, textsOfSvg } from '../../../support/page/map-drawings.ts';
 
 const eu = {
   name: 'eu-west', ready: true, message: 'm', pods: 3, cordoned: false, rtt: '12ms',

@@ -1,10 +1,10 @@
 // `status` and `doctor` of a cluster that cannot be read: one sentence, or what is known without claims about the rest.
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { AnsweringApiServer, type Answer } from '../../../support/answering-api-server.ts';
-import { isthmusHere } from '../../../support/command-in-process.ts';
-import { textsOfSvg } from '../../../support/map-drawings.ts';
-import { status } from '../../../support/scripted-api-server.ts';
+import { AnsweringApiServer, type Answer } from '../../../support/doubles/answering-api-server.ts';
+import { isthmusHere } from '../../../support/processes/command-in-process.ts';
+import { textsOfSvg } from '../../../support/page/map-drawings.ts';
+import { status } from '../../../support/doubles/scripted-api-server.ts';
 
 const servers: AnsweringApiServer[] = [];
 after(async () => void (await Promise.all(servers.map((server) => server.stop()))));

@@ -5,8 +5,8 @@ import { parseAllDocuments } from 'yaml';
 import type { ClusterTarget } from '../../../../api/kinds/cluster-target.ts';
 import type { KubernetesObject } from '../../../../api/objects/core.ts';
 import type { TargetDiscovery } from '../../../../api/registry/target-discovery.ts';
-import { AnsweringApiServer } from '../../../support/answering-api-server.ts';
-import { isthmusHere } from '../../../support/command-in-process.ts';
+import { AnsweringApiServer } from '../../../support/doubles/answering-api-server.ts';
+import { isthmusHere } from '../../../support/processes/command-in-process.ts';
 
 let server: AnsweringApiServer;
 let older: AnsweringApiServer;

@@ -11,10 +11,10 @@ import { BROKER_SECRET } from '../../../../manifests/objects/gateway.ts';
 import { createAuthority } from '../../../../process/crypto/certificate-authority.ts';
 import { createTokenKey } from '../../../../process/crypto/signed-token.ts';
 import { freePorts } from '../../../../sandbox/processes/free-ports.ts';
-import { AnsweringApiServer } from '../../../support/answering-api-server.ts';
-import { isthmusHere } from '../../../support/command-in-process.ts';
-import { eventually } from '../../../support/eventually.ts';
-import { MemoryCluster } from '../../../support/memory-cluster.ts';
+import { AnsweringApiServer } from '../../../support/doubles/answering-api-server.ts';
+import { isthmusHere } from '../../../support/processes/command-in-process.ts';
+import { eventually } from '../../../support/history/eventually.ts';
+import { MemoryCluster } from '../../../support/doubles/memory-cluster.ts';
 
 const namespace = 'isthmus-broker';
 const signal = new AbortController().signal;

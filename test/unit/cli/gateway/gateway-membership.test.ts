@@ -9,9 +9,9 @@ import { startBroker, type Broker } from '../../../../gateway/broker/broker-serv
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
 import { createAuthority } from '../../../../process/crypto/certificate-authority.ts';
 import { createTokenKey, signBrokerToken } from '../../../../process/crypto/signed-token.ts';
-import { MemoryCluster } from '../../../support/memory-cluster.ts';
-import { MemoryMemberStore } from '../../../support/memory-member-store.ts';
-import { SILENT } from '../../../support/scripted-api-server.ts';
+import { MemoryCluster } from '../../../support/doubles/memory-cluster.ts';
+import { MemoryMemberStore } from '../../../support/doubles/memory-member-store.ts';
+import { SILENT } from '../../../support/doubles/scripted-api-server.ts';
 
 const NAMESPACE = 'isthmus-system';
 const signal = new AbortController().signal;

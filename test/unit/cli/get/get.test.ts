@@ -6,10 +6,10 @@ import { createInterface } from 'node:readline';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Pod } from '../../../../api/objects/core.ts';
-import { AnsweringApiServer } from '../../../support/answering-api-server.ts';
-import { aProxy, labelled, named } from '../../../support/builders.ts';
-import { isthmusHere } from '../../../support/command-in-process.ts';
-import { servedSource, servedTarget } from '../../../support/served-source.ts';
+import { AnsweringApiServer } from '../../../support/doubles/answering-api-server.ts';
+import { aProxy, labelled, named } from '../../../support/objects/builders.ts';
+import { isthmusHere } from '../../../support/processes/command-in-process.ts';
+import { servedSource, servedTarget } from '../../../support/doubles/served-source.ts';
 
 let server: AnsweringApiServer;
 let flags: readonly string[];

@@ -4,9 +4,9 @@ import { describe, it } from 'node:test';
 import type { KubernetesObject } from '../../../../api/objects/core.ts';
 import { DELEGATE_FINALIZER, DRAIN_FINALIZER, HAS_FINALIZER_LABEL } from '../../../../api/objects/keys.ts';
 import { reasonsToStay, type StillInUse } from '../../../../cli/install/check-uninstall.ts';
-import { AnsweringApiServer } from '../../../support/answering-api-server.ts';
-import { aProxy, named } from '../../../support/builders.ts';
-import { isthmusHere } from '../../../support/command-in-process.ts';
+import { AnsweringApiServer } from '../../../support/doubles/answering-api-server.ts';
+import { aProxy, named } from '../../../support/objects/builders.ts';
+import { isthmusHere } from '../../../support/processes/command-in-process.ts';
 
 const object = (name: string, namespace?: string, ...finalizers: string[]): KubernetesObject =>
   ({ metadata: { name, ...(namespace !== undefined && { namespace }), finalizers } });

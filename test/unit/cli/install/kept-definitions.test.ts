@@ -5,8 +5,8 @@ import { withoutKeptDefinition } from '../../../../cli/install/kept-definitions.
 import { openCluster } from '../../../../kubernetes/client/open-cluster.ts';
 import { installManifests } from '../../../../manifests/install.ts';
 import { customResourceDefinitions, POD_CHAPERON_DEFINITION } from '../../../../manifests/objects/crds.ts';
-import { AnsweringApiServer, type Answer } from '../../../support/answering-api-server.ts';
-import { status } from '../../../support/scripted-api-server.ts';
+import { AnsweringApiServer, type Answer } from '../../../support/doubles/answering-api-server.ts';
+import { status } from '../../../support/doubles/scripted-api-server.ts';
 
 const ours = customResourceDefinitions().find(({ metadata }) => metadata.name === POD_CHAPERON_DEFINITION)!;
 const { categories: _ours, ...names } = ours.spec.names;

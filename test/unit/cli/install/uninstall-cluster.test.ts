@@ -22,9 +22,9 @@ import {
   webhookConfiguration, WEBHOOK_CONFIGURATION_NAME, WEBHOOK_SERVICE,
 } from '../../../../manifests/objects/webhook-configuration.ts';
 import { PART_OF } from '../../../../model/access/rbac-objects.ts';
-import { aPod, withFinalizers } from '../../../support/builders.ts';
-import { MemoryCluster, type Stored } from '../../../support/memory-cluster.ts';
-import { virtualWaits } from '../../../support/virtual-waits.ts';
+import { aPod, withFinalizers } from '../../../support/objects/builders.ts';
+import { MemoryCluster, type Stored } from '../../../support/doubles/memory-cluster.ts';
+import { virtualWaits } from '../../../support/doubles/virtual-waits.ts';
 
 const NAMESPACE = 'isthmus-system';
 const KEPT: readonly string[] = [

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { StringMap } from '../../../../api/objects/core.ts';
-import { AnsweringApiServer } from '../../../support/answering-api-server.ts';
-import { isthmusHere } from '../../../support/command-in-process.ts';
-import { status } from '../../../support/scripted-api-server.ts';
+import { AnsweringApiServer } from '../../../support/doubles/answering-api-server.ts';
+import { isthmusHere } from '../../../support/processes/command-in-process.ts';
+import { status } from '../../../support/doubles/scripted-api-server.ts';
 
 const SOURCES = ['a', 'b', 'c'].map((name) => ({ metadata: { name }, spec: { namespaces: 'OptedIn' } }));
 

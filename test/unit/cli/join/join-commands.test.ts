@@ -16,7 +16,7 @@ import { INVITATION_AUDIENCE, toInvitationData } from '../../../../peering/invit
 import { joiningSecretName } from '../../../../peering/access/target-access.ts';
 import { verifyToken } from '../../../../process/crypto/signed-token.ts';
 import { sealerFor } from '../../../../process/crypto/sealed-message.ts';
-import { MemoryCluster } from '../../../support/memory-cluster.ts';
+import { MemoryCluster } from '../../../support/doubles/memory-cluster.ts';
 
 const signal = new AbortController().signal;
 

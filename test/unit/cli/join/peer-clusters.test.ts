@@ -11,7 +11,7 @@ import {
   SOURCE_OBJECT_POLICY, SOURCE_ROLE, SOURCE_TOKEN_POLICY, TARGET_SECRET_READER_ROLE,
 } from '../../../../model/access/component-accounts.ts';
 import { PART_OF } from '../../../../model/access/rbac-objects.ts';
-import { MemoryCluster, type Stored } from '../../../support/memory-cluster.ts';
+import { MemoryCluster, type Stored } from '../../../support/doubles/memory-cluster.ts';
 
 const name = (of: string, labels = {}): KubernetesObject => ({ metadata: { name: of, labels } });
 const system = (uid: string): Stored => [NAMESPACES, { metadata: { name: 'kube-system', uid } }];

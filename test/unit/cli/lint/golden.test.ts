@@ -6,7 +6,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { environment } from '../../../../process/config.ts';
-import { isthmusHere } from '../../../support/command-in-process.ts';
+import { isthmusHere } from '../../../support/processes/command-in-process.ts';
 
 // Compiled tests are one folder deeper than their sources.
 const FOLDER = join(import.meta.dirname, '..', '..', '..', '..', '..', 'test', 'golden', 'lint');

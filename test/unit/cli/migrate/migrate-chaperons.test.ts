@@ -6,9 +6,9 @@ import { deletePendingCandidates, releaseChaperons } from '../../../../cli/migra
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
 import {
   aChaperon, aDelegate, aPod, named, onNode, withFinalizers, withoutOwner, withSpec,
-} from '../../../support/builders.ts';
-import { MemoryCluster } from '../../../support/memory-cluster.ts';
-import { memoryMigration } from '../../../support/memory-migration.ts';
+} from '../../../support/objects/builders.ts';
+import { MemoryCluster } from '../../../support/doubles/memory-cluster.ts';
+import { memoryMigration } from '../../../support/doubles/memory-migration.ts';
 
 describe('what Isthmus holds in a cluster that goes back to Admiralty', () => {
   const held = () => new MemoryCluster(

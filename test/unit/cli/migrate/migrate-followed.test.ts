@@ -6,8 +6,8 @@ import {
 } from '../../../../api/objects/keys.ts';
 import { CONFIG_MAPS, INGRESSES, SECRETS, SERVICES } from '../../../../api/resource-types.ts';
 import { returnFollowed, takeFollowed } from '../../../../cli/migrate/migrate-followed.ts';
-import { MemoryCluster } from '../../../support/memory-cluster.ts';
-import { memoryMigration, memoryTarget } from '../../../support/memory-migration.ts';
+import { MemoryCluster } from '../../../support/doubles/memory-cluster.ts';
+import { memoryMigration, memoryTarget } from '../../../support/doubles/memory-migration.ts';
 
 const parent = (name: string, more: object = {}): KubernetesObject =>
   ({ metadata: { namespace: 'shop', name, uid: `uid-${name}`, ...more } });

@@ -9,9 +9,9 @@ import {
 } from '../../../../cli/migrate/migrate-permissions.ts';
 import type { Call } from '../../../../kubernetes/http/transport.ts';
 import { IDENTITY_LABELS } from '../../../../peering/identity/source-identity.ts';
-import { MemoryCluster, type Stored } from '../../../support/memory-cluster.ts';
-import { memoryMigration } from '../../../support/memory-migration.ts';
-import { virtualWaits } from '../../../support/virtual-waits.ts';
+import { MemoryCluster, type Stored } from '../../../support/doubles/memory-cluster.ts';
+import { memoryMigration } from '../../../support/doubles/memory-migration.ts';
+import { virtualWaits } from '../../../support/doubles/virtual-waits.ts';
 
 const berlin: ClusterSource =
   { metadata: { name: 'berlin' }, spec: { serviceAccount: { namespace: 'adm', name: 'berlin' } } };

@@ -5,10 +5,10 @@ import { DELEGATE_FINALIZER, PARENT_CLUSTER_LABEL, TARGET_ANNOTATION } from '../
 import { POD_CHAPERONS, PODS } from '../../../../api/resource-types.ts';
 import { orphanedPods, returnPods, takePods } from '../../../../cli/migrate/migrate-pods.ts';
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
-import { admiraltyChaperon, admiraltyProxy } from '../../../support/admiralty-pods.ts';
-import { MemoryCluster } from '../../../support/memory-cluster.ts';
-import { memoryMigration, memoryTarget } from '../../../support/memory-migration.ts';
-import { virtualWaits } from '../../../support/virtual-waits.ts';
+import { admiraltyChaperon, admiraltyProxy } from '../../../support/objects/admiralty-pods.ts';
+import { MemoryCluster } from '../../../support/doubles/memory-cluster.ts';
+import { memoryMigration, memoryTarget } from '../../../support/doubles/memory-migration.ts';
+import { virtualWaits } from '../../../support/doubles/virtual-waits.ts';
 
 const P = 'multicluster.admiralty.io/';
 

@@ -3,10 +3,10 @@ import { describe, it, type TestContext } from 'node:test';
 import { BEFORE_MIGRATION_ANNOTATION } from '../../../../api/objects/keys.ts';
 import { DEPLOYMENTS, LEASES, PODS } from '../../../../api/resource-types.ts';
 import { startProcess, stopProcess, untilLeading, untilStandby } from '../../../../cli/migrate/migrate-processes.ts';
-import { aPod, inNamespace, labelled, named } from '../../../support/builders.ts';
-import { MemoryCluster } from '../../../support/memory-cluster.ts';
-import { admiraltyDeployment, heldLease, memoryMigration } from '../../../support/memory-migration.ts';
-import { BEGIN, virtualWaits } from '../../../support/virtual-waits.ts';
+import { aPod, inNamespace, labelled, named } from '../../../support/objects/builders.ts';
+import { MemoryCluster } from '../../../support/doubles/memory-cluster.ts';
+import { admiraltyDeployment, heldLease, memoryMigration } from '../../../support/doubles/memory-migration.ts';
+import { BEGIN, virtualWaits } from '../../../support/doubles/virtual-waits.ts';
 
 const SCHEDULER_POD = aPod(inNamespace('adm'), labelled({ component: 'proxy-scheduler', release: 'mc' }));
 const LEASE = 'admiralty-proxy-scheduler';

@@ -6,8 +6,8 @@ import {
   KEEP, lacksKeepPolicy, readRelease, RESOURCE_POLICY, writeRelease,
 } from '../../../../cli/clusters/helm-release.ts';
 import { keepCrds, restoreReleases } from '../../../../cli/migrate/migrate-release.ts';
-import { MemoryCluster } from '../../../support/memory-cluster.ts';
-import { memoryMigration } from '../../../support/memory-migration.ts';
+import { MemoryCluster } from '../../../support/doubles/memory-cluster.ts';
+import { memoryMigration } from '../../../support/doubles/memory-migration.ts';
 
 const CHAPERONS = 'podchaperons.multicluster.admiralty.io';
 const definition = (name: string, annotations = {}) => ({ metadata: { name, annotations } });

@@ -11,9 +11,9 @@ import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
 import type { Call } from '../../../../kubernetes/http/transport.ts';
 import { WEBHOOK_CONFIGURATION_NAME, WEBHOOK_NAME } from '../../../../manifests/objects/webhook-configuration.ts';
 import { receivesPods, type AdmiraltyWebhook } from '../../../../model/naming/live-admiralty.ts';
-import { MemoryCluster } from '../../../support/memory-cluster.ts';
-import { memoryMigration } from '../../../support/memory-migration.ts';
-import { virtualWaits } from '../../../support/virtual-waits.ts';
+import { MemoryCluster } from '../../../support/doubles/memory-cluster.ts';
+import { memoryMigration } from '../../../support/doubles/memory-migration.ts';
+import { virtualWaits } from '../../../support/doubles/virtual-waits.ts';
 
 const INJECTED = 'cert-manager.io/inject-ca-from';
 const service = (name: string) => ({ namespace: 'adm', name, path: '/mutate' });

@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { dotMap } from '../../../../cli/output/dot-map.ts';
 import { oneLine, type MapBox } from '../../../../cli/output/map-drawing.ts';
-import { BREAKING_TEXTS, mapSaying, statementsOfDot } from '../../../support/map-drawings.ts';
-import { codePoint } from '../../../support/code-points.ts';
+import { BREAKING_TEXTS, mapSaying, statementsOfDot } from '../../../support/page/map-drawings.ts';
+import { codePoint } from '../../../support/objects/code-points.ts';
 
 const middle: MapBox = { id: 'cluster', name: 'This cluster', lines: ['2 pods'], state: 'plain' };
 

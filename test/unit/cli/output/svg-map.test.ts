@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { oneLine, type MapBox, type MapNeighbour } from '../../../../cli/output/map-drawing.ts';
 import { svgMap } from '../../../../cli/output/svg-map.ts';
-import { BREAKING_TEXTS, mapSaying, textsOfSvg } from '../../../support/map-drawings.ts';
-import { codePoint } from '../../../support/code-points.ts';
+import { BREAKING_TEXTS, mapSaying, textsOfSvg } from '../../../support/page/map-drawings.ts';
+import { codePoint } from '../../../support/objects/code-points.ts';
 
 const middle: MapBox = { id: 'cluster', name: 'This cluster', lines: ['2 pods'], state: 'plain' };
 const target = (name: string): MapNeighbour => ({ ...middle, id: name, name, state: 'ready', link: '12ms' });

@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import { podName } from '../../../../cli/placement/explain-command.ts';
 import { explanationText } from '../../../../cli/placement/explanation-text.ts';
 import { explainPod } from '../../../../scheduler/explain/explain.ts';
-import { unavailable, withNodes } from '../../../support/builders.ts';
-import { aPlace, aPodWithConstraints, full, rulesOf } from '../../../support/placement.ts';
+import { unavailable, withNodes } from '../../../support/objects/builders.ts';
+import { aPlace, aPodWithConstraints, full, rulesOf } from '../../../support/objects/placement.ts';
 
 describe('podName', () => {
   for (const argument of ['pod/web', 'pods/web', 'po/web', 'web']) {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { explanationMatrix } from '../../../../cli/placement/explanation-matrix.ts';
 import { explainPod } from '../../../../scheduler/explain/explain.ts';
-import { unavailable, withNodes } from '../../../support/builders.ts';
-import { aPlace, aPodWithConstraints, full } from '../../../support/placement.ts';
+import { unavailable, withNodes } from '../../../support/objects/builders.ts';
+import { aPlace, aPodWithConstraints, full } from '../../../support/objects/placement.ts';
 
 describe('explanationMatrix', () => {
   const large = aPlace('large', {}, withNodes({ cpu: '64', memory: '64Gi', pods: '9' }));

@@ -8,10 +8,10 @@ import { parse, stringify } from 'yaml';
 import { ELECT_ANNOTATION } from '../../../../api/objects/keys.ts';
 import { namespaceIn } from '../../../../cli/clusters/cluster-flags.ts';
 import type { ClusterConnection } from '../../../../kubernetes/credentials/kubeconfig.ts';
-import { AnsweringApiServer } from '../../../support/answering-api-server.ts';
-import { aProxy } from '../../../support/builders.ts';
-import { isthmusHere } from '../../../support/command-in-process.ts';
-import { servedSource, servedTarget } from '../../../support/served-source.ts';
+import { AnsweringApiServer } from '../../../support/doubles/answering-api-server.ts';
+import { aProxy } from '../../../support/objects/builders.ts';
+import { isthmusHere } from '../../../support/processes/command-in-process.ts';
+import { servedSource, servedTarget } from '../../../support/doubles/served-source.ts';
 
 interface Kubeconfig {
   readonly contexts: readonly { readonly name: string; readonly context: object }[];

@@ -8,7 +8,7 @@ import { replayFile, replayText } from '../../../../cli/placement/replay.ts';
 import { createLogger } from '../../../../process/logger.ts';
 import type { DecisionToLog } from '../../../../scheduler/explain/decision-log.ts';
 import { schedulePod } from '../../../../scheduler/decision/schedule-pod.ts';
-import { aPlace, aPodWithConstraints, full } from '../../../support/placement.ts';
+import { aPlace, aPodWithConstraints, full } from '../../../support/objects/placement.ts';
 
 let dir: string;
 before(async () => {

@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { ELECT_ANNOTATION } from '../../../../api/objects/keys.ts';
-import { AnsweringApiServer, type Answer, type ServedObjects } from '../../../support/answering-api-server.ts';
-import { aProxy } from '../../../support/builders.ts';
-import { isthmusHere } from '../../../support/command-in-process.ts';
-import { status } from '../../../support/scripted-api-server.ts';
-import { servedSource, servedTarget } from '../../../support/served-source.ts';
+import { AnsweringApiServer, type Answer, type ServedObjects } from '../../../support/doubles/answering-api-server.ts';
+import { aProxy } from '../../../support/objects/builders.ts';
+import { isthmusHere } from '../../../support/processes/command-in-process.ts';
+import { status } from '../../../support/doubles/scripted-api-server.ts';
+import { servedSource, servedTarget } from '../../../support/doubles/served-source.ts';
 
 const servers: AnsweringApiServer[] = [];
 let dir: string;

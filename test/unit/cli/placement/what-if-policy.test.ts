@@ -5,8 +5,8 @@ import {
   policiesFor, readPolicyManifest, readWritten, supposePolicyApplies, type WhatIfPolicies, type WrittenPolicy,
 } from '../../../../cli/placement/what-if-policy.ts';
 import { rulesFor, type KnownPolicy, type PolicyIndex } from '../../../../scheduler/snapshot/placement-rules.ts';
-import { aBook, aClusterPolicy, aPolicy } from '../../../support/placement.ts';
-import { WRITTEN_CASES } from '../../../support/policy-specs.ts';
+import { aBook, aClusterPolicy, aPolicy } from '../../../support/objects/placement.ts';
+import { WRITTEN_CASES } from '../../../support/objects/policy-specs.ts';
 
 const EU = { matchLabels: { region: 'eu' } };
 const US = { matchLabels: { region: 'us' } };

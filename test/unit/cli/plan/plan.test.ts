@@ -11,8 +11,8 @@ import { parseAdd, suppose } from '../../../../cli/plan/what-if.ts';
 import { recordTarget } from '../../../../scheduler/explain/recorded-inputs.ts';
 import type { PolicyIndex } from '../../../../scheduler/snapshot/placement-rules.ts';
 import type { TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
-import { withNodes } from '../../../support/builders.ts';
-import { aBook, aPlace, aPolicy, full, placed } from '../../../support/placement.ts';
+import { withNodes } from '../../../support/objects/builders.ts';
+import { aBook, aPlace, aPolicy, full, placed } from '../../../support/objects/placement.ts';
 
 const plannedPods = (text: string, namespace: string) => plannedPodsOf([{ path: 'app.yaml', text }], namespace);
 const ELECTED = `annotations: {${ELECT_ANNOTATION}: ""}`;

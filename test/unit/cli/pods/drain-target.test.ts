@@ -7,10 +7,10 @@ import { NODES, PODS } from '../../../../api/resource-types.ts';
 import { drainTarget, evict } from '../../../../cli/pods/drain-target.ts';
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
 import type { AppError } from '../../../../process/errors.ts';
-import { withUid } from '../../../support/builders.ts';
-import { MemoryCluster } from '../../../support/memory-cluster.ts';
-import { ScriptedApiServer, status } from '../../../support/scripted-api-server.ts';
-import { virtualWaits, type VirtualWaits } from '../../../support/virtual-waits.ts';
+import { withUid } from '../../../support/objects/builders.ts';
+import { MemoryCluster } from '../../../support/doubles/memory-cluster.ts';
+import { ScriptedApiServer, status } from '../../../support/doubles/scripted-api-server.ts';
+import { virtualWaits, type VirtualWaits } from '../../../support/doubles/virtual-waits.ts';
 
 const target = { kind: 'ClusterTarget', name: 'eu' } as const;
 const node = { metadata: { name: 'admiralty-eu', uid: 'n', labels: { [PROVIDER_KEY]: PROVIDER_VALUE } } };

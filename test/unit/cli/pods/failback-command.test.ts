@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Node, Pod } from '../../../../api/objects/core.ts';
 import { ELECT_ANNOTATION, PLACEMENT_ANNOTATION, PROXY_SCHEDULER } from '../../../../api/objects/keys.ts';
-import { AnsweringApiServer, type Answer } from '../../../support/answering-api-server.ts';
-import { isthmusHere } from '../../../support/command-in-process.ts';
-import { status } from '../../../support/scripted-api-server.ts';
-import { servedSource, servedTarget } from '../../../support/served-source.ts';
+import { AnsweringApiServer, type Answer } from '../../../support/doubles/answering-api-server.ts';
+import { isthmusHere } from '../../../support/processes/command-in-process.ts';
+import { status } from '../../../support/doubles/scripted-api-server.ts';
+import { servedSource, servedTarget } from '../../../support/doubles/served-source.ts';
 
 /** What the command ends with, where the virtual node of its target has these conditions. */
 async function failback(

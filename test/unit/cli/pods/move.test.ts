@@ -5,7 +5,7 @@ import { PROVIDER_KEY, PROVIDER_VALUE, PROXY_SCHEDULER } from '../../../../api/o
 import { NODES, PLACEMENT_POLICIES, PODS } from '../../../../api/resource-types.ts';
 import { movePod } from '../../../../cli/pods/move.ts';
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
-import { MemoryCluster } from '../../../support/memory-cluster.ts';
+import { MemoryCluster } from '../../../support/doubles/memory-cluster.ts';
 
 const at = { namespace: 'team-a', name: 'web-0' };
 const pod: Pod = {

@@ -3,10 +3,10 @@ import { describe, it } from 'node:test';
 import { PROXY_SCHEDULER } from '../../../../api/objects/keys.ts';
 import { verifiedText, verifyingPod } from '../../../../cli/pods/verify.ts';
 import { securityProblems } from '../../../../model/pod/pod-security.ts';
-import { AnsweringApiServer, type Answer } from '../../../support/answering-api-server.ts';
-import { isthmusHere } from '../../../support/command-in-process.ts';
-import { status } from '../../../support/scripted-api-server.ts';
-import { servedSource, servedTarget } from '../../../support/served-source.ts';
+import { AnsweringApiServer, type Answer } from '../../../support/doubles/answering-api-server.ts';
+import { isthmusHere } from '../../../support/processes/command-in-process.ts';
+import { status } from '../../../support/doubles/scripted-api-server.ts';
+import { servedSource, servedTarget } from '../../../support/doubles/served-source.ts';
 
 describe('verify', () => {
   const at = { namespace: 'n', name: 'p', image: 'i' };

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { checksAtStart } from '../../../../cli/run/run.ts';
 import type { Component } from '../../../../cli/run/run-options.ts';
-import { AnsweringApiServer } from '../../../support/answering-api-server.ts';
-import { isthmus, RunningCommand } from '../../../support/command-line.ts';
-import { status } from '../../../support/scripted-api-server.ts';
+import { AnsweringApiServer } from '../../../support/doubles/answering-api-server.ts';
+import { isthmus, RunningCommand } from '../../../support/processes/command-line.ts';
+import { status } from '../../../support/doubles/scripted-api-server.ts';
 
 describe('a process that starts while the API server', () => {
   const serverOf = (code: number, reason: string) => AnsweringApiServer.start(() => [code, status(code, reason, 'no')]);

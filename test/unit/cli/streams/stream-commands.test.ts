@@ -6,10 +6,10 @@ import { after, before, describe, it } from 'node:test';
 import { CLUSTER_TARGET_NAME_LABEL } from '../../../../api/objects/keys.ts';
 import { CHANNELS } from '../../../../kubernetes/stream/pod-channels.ts';
 import { virtualNodeName } from '../../../../model/naming/names.ts';
-import { AnsweringApiServer } from '../../../support/answering-api-server.ts';
-import { aDelegate, aNode, aProxy, labelled, named, onNode, withoutOwner } from '../../../support/builders.ts';
-import { isthmus, RunningCommand } from '../../../support/command-line.ts';
-import { servedSource, servedTarget } from '../../../support/served-source.ts';
+import { AnsweringApiServer } from '../../../support/doubles/answering-api-server.ts';
+import { aDelegate, aNode, aProxy, labelled, named, onNode, withoutOwner } from '../../../support/objects/builders.ts';
+import { isthmus, RunningCommand } from '../../../support/processes/command-line.ts';
+import { servedSource, servedTarget } from '../../../support/doubles/served-source.ts';
 
 const NODE = virtualNodeName({ kind: 'ClusterTarget', name: 'eu' });
 const FRAMES = 64;

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { CLUSTER_TARGET_NAME_LABEL } from '../../../../api/objects/keys.ts';
 import { virtualNodeName } from '../../../../model/naming/names.ts';
-import { AnsweringApiServer, type Answer } from '../../../support/answering-api-server.ts';
-import { aDelegate, aNode, aProxy, labelled, named, onNode, withoutOwner } from '../../../support/builders.ts';
-import { isthmusHere } from '../../../support/command-in-process.ts';
-import { status } from '../../../support/scripted-api-server.ts';
-import { servedSource, servedTarget } from '../../../support/served-source.ts';
+import { AnsweringApiServer, type Answer } from '../../../support/doubles/answering-api-server.ts';
+import { aDelegate, aNode, aProxy, labelled, named, onNode, withoutOwner } from '../../../support/objects/builders.ts';
+import { isthmusHere } from '../../../support/processes/command-in-process.ts';
+import { status } from '../../../support/doubles/scripted-api-server.ts';
+import { servedSource, servedTarget } from '../../../support/doubles/served-source.ts';
 
 const NODE = virtualNodeName({ kind: 'ClusterTarget', name: 'eu' });
 const CHAPERON = '/apis/multicluster.admiralty.io/v1alpha1/namespaces/team-a/podchaperons/web-abc';

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { ORIGINAL_SELECTOR_ANNOTATION } from '../../../../api/objects/keys.ts';
-import { AnsweringApiServer } from '../../../support/answering-api-server.ts';
-import { aProxy, inPhase, labelled, named } from '../../../support/builders.ts';
-import { isthmusHere } from '../../../support/command-in-process.ts';
-import { servedSource } from '../../../support/served-source.ts';
+import { AnsweringApiServer } from '../../../support/doubles/answering-api-server.ts';
+import { aProxy, inPhase, labelled, named } from '../../../support/objects/builders.ts';
+import { isthmusHere } from '../../../support/processes/command-in-process.ts';
+import { servedSource } from '../../../support/doubles/served-source.ts';
 import { parsePodChoice } from '../../../../cli/streams/workload-pods.ts';
 
 describe('a pod', () => {

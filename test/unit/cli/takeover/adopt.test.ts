@@ -3,9 +3,9 @@ import { it } from 'node:test';
 import { DELEGATE_FINALIZER } from '../../../../api/objects/keys.ts';
 import { NAMESPACES, POD_CHAPERONS, PODS } from '../../../../api/resource-types.ts';
 import { adoptPods } from '../../../../cli/takeover/adopt.ts';
-import { withUid } from '../../../support/builders.ts';
-import { admiraltyChaperon, admiraltyProxy } from '../../../support/admiralty-pods.ts';
-import { MemoryCluster } from '../../../support/memory-cluster.ts';
+import { withUid } from '../../../support/objects/builders.ts';
+import { admiraltyChaperon, admiraltyProxy } from '../../../support/objects/admiralty-pods.ts';
+import { MemoryCluster } from '../../../support/doubles/memory-cluster.ts';
 
 it('isthmus adopt goes on where a pod is gone by the time that it is taken over', async () => {
   const proxies = ['a', 'b'].map(

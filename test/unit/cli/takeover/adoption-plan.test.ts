@@ -5,7 +5,7 @@ import type { PodChaperon } from '../../../../api/kinds/pod-chaperon.ts';
 import { planAdoption, type AdoptionState } from '../../../../cli/takeover/adoption-plan.ts';
 import { planFeedback } from '../../../../delegate-controller/feedback/feedback-plan.ts';
 import { toProxyPodRecord } from '../../../../model/proxy/proxy-pod.ts';
-import { admiraltyChaperon, admiraltyProxy } from '../../../support/admiralty-pods.ts';
+import { admiraltyChaperon, admiraltyProxy } from '../../../support/objects/admiralty-pods.ts';
 
 const P = 'multicluster.admiralty.io/';
 const stored = <T extends { readonly metadata: ObjectMeta }>(object: T, uid: string): T =>

@@ -4,7 +4,7 @@ import { parse } from 'yaml';
 import type { Pod } from '../../../../api/objects/core.ts';
 import { admiraltyFinalizer, planReturn, type ReturnState } from '../../../../cli/takeover/pod-return.ts';
 import { writeAdmissionRecord } from '../../../../model/proxy/admission-record.ts';
-import { admiraltyChaperon } from '../../../support/admiralty-pods.ts';
+import { admiraltyChaperon } from '../../../support/objects/admiralty-pods.ts';
 
 const P = 'multicluster.admiralty.io/';
 const user: Pod = {

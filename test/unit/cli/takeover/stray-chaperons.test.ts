@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Pod } from '../../../../api/objects/core.ts';
 import { planStrays, type StrayState } from '../../../../cli/takeover/stray-chaperons.ts';
-import { admiraltyChaperon, admiraltyProxy } from '../../../support/admiralty-pods.ts';
+import { admiraltyChaperon, admiraltyProxy } from '../../../support/objects/admiralty-pods.ts';
 
 const P = 'multicluster.admiralty.io/';
 const proxy = (nodeName?: string, more: Partial<Pod['metadata']> = {}): Pod => {

@@ -4,7 +4,7 @@ import type { Pod } from '../../../../api/objects/core.ts';
 import {
   planEnding, planFinalizers, planWaiting, candidatesOf, type Candidate,
 } from '../../../../cli/takeover/waiting-takeover.ts';
-import { admiraltyChaperon, admiraltyProxy } from '../../../support/admiralty-pods.ts';
+import { admiraltyChaperon, admiraltyProxy } from '../../../support/objects/admiralty-pods.ts';
 
 const P = 'multicluster.admiralty.io/';
 const bare = admiraltyProxy({ namespace: 'web', name: 'a', finalizers: [`${P}web-c2`] });

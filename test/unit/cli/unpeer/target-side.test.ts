@@ -7,10 +7,10 @@ import { CLUSTER_TARGETS, CONFIG_MAPS, NAMESPACES, SECRETS } from '../../../../a
 import { typeOf } from '../../../../cli/clusters/apply-objects.ts';
 import { unpeerTarget } from '../../../../cli/unpeer/unpeer-target.ts';
 import { sourceSideManifests } from '../../../../peering/access/target-access.ts';
-import { AnsweringApiServer, type Answer } from '../../../support/answering-api-server.ts';
-import { MemoryCluster } from '../../../support/memory-cluster.ts';
-import { status } from '../../../support/scripted-api-server.ts';
-import { virtualWaits } from '../../../support/virtual-waits.ts';
+import { AnsweringApiServer, type Answer } from '../../../support/doubles/answering-api-server.ts';
+import { MemoryCluster } from '../../../support/doubles/memory-cluster.ts';
+import { status } from '../../../support/doubles/scripted-api-server.ts';
+import { virtualWaits } from '../../../support/doubles/virtual-waits.ts';
 
 const DONE: Answer = [200, { metadata: {}, items: [] }];
 const REFUSED: Answer = [401, status(401, 'Unauthorized', 'Unauthorized')];

@@ -18,9 +18,9 @@ import { podModeAccess } from '../../../../peering/access/pod-mode-access.ts';
 import {
   peeringIdentity, sourceSideManifests, type Peering,
 } from '../../../../peering/access/target-access.ts';
-import { aChaperon, labelled } from '../../../support/builders.ts';
-import { MemoryCluster } from '../../../support/memory-cluster.ts';
-import { virtualWaits } from '../../../support/virtual-waits.ts';
+import { aChaperon, labelled } from '../../../support/objects/builders.ts';
+import { MemoryCluster } from '../../../support/doubles/memory-cluster.ts';
+import { virtualWaits } from '../../../support/doubles/virtual-waits.ts';
 
 const SOURCE_ID = '0123abcd-source';
 const peering: Peering = { name: 'eu', sourceId: SOURCE_ID, installNamespace: 'isthmus-system' };

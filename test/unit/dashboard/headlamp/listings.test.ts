@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import {
   selectedNamespaces, unreadableOf, unreadablePartOf, unreadableText,
 } from '../../../../dashboard/headlamp/listings.ts';
-import { headlampDouble, listed, READING, refused } from '../../../support/headlamp-double.ts';
+import { headlampDouble, listed, READING, refused } from '../../../support/doubles/headlamp-double.ts';
 
 describe('what could not be read', () => {
   for (const [what, plural, error, text] of [

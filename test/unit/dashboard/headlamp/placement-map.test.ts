@@ -7,8 +7,8 @@ import {
 } from '../../../../api/objects/keys.ts';
 import { delegateEdges, placementMap, type MapListings } from '../../../../dashboard/headlamp/placement-map.ts';
 import type { HeadlampObject, Listing } from '../../../../dashboard/headlamp/plugin-lib.ts';
-import { inHeadlamp, listed, READING, refused } from '../../../support/headlamp-double.ts';
-import { shownPod, type ShownPod } from '../../../support/seen-pods.ts';
+import { inHeadlamp, listed, READING, refused } from '../../../support/doubles/headlamp-double.ts';
+import { shownPod, type ShownPod } from '../../../support/objects/seen-pods.ts';
 
 const nodeIn = (node: Node, kind: string, cluster: string): HeadlampObject => inHeadlamp(node, kind, cluster);
 const proxy = (given: ShownPod = {}, cluster = 'source'): HeadlampObject => (

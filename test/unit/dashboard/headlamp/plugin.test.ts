@@ -8,11 +8,11 @@ import {
   PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL, PLACEMENT_ANNOTATION, PROVIDER_KEY, PROVIDER_VALUE,
 } from '../../../../api/objects/keys.ts';
 import { headlampScript } from '../../../../manifests/headlamp-plugin.ts';
-import { compiledModule } from '../../../support/compiled-module.ts';
+import { compiledModule } from '../../../support/rules/compiled-module.ts';
 import {
   headlampDouble, inHeadlamp, listed, READING, refused, rendered, type HeadlampWorld, type Registered,
-} from '../../../support/headlamp-double.ts';
-import { shownPod, unschedulable, type ShownPod } from '../../../support/seen-pods.ts';
+} from '../../../support/doubles/headlamp-double.ts';
+import { shownPod, unschedulable, type ShownPod } from '../../../support/objects/seen-pods.ts';
 
 const HOSTILE = '<img src=x onerror="window.broken=1"><script>window.broken=1</script>';
 const script = headlampScript('1.2.3', compiledModule);

@@ -7,7 +7,7 @@ import {
   PLACEMENT_ANNOTATION, TARGET_ANNOTATION,
 } from '../../../../api/objects/keys.ts';
 import { isDelegateOf, podFacts, targetOfPod } from '../../../../dashboard/headlamp/pod-facts.ts';
-import { shownPod, unschedulable, type ShownPod } from '../../../support/seen-pods.ts';
+import { shownPod, unschedulable, type ShownPod } from '../../../support/objects/seen-pods.ts';
 
 const proxy = (given: ShownPod = {}): Pod =>
   shownPod({ ...given, annotations: { [ELECT_ANNOTATION]: '', ...given.annotations } });

@@ -8,8 +8,8 @@ import type { SchedulerInputs } from '../../../../dashboard/observe/scheduler-in
 import { toSeenPod } from '../../../../dashboard/views/seen-pod.ts';
 import type { PendingScreen } from '../../../../dashboard/wire/screens.ts';
 import type { ClusterClient } from '../../../../kubernetes/client/cluster-client.ts';
-import { aProxy, named, unschedulable, withUid } from '../../../support/builders.ts';
-import { aBook, aPlace } from '../../../support/placement.ts';
+import { aProxy, named, unschedulable, withUid } from '../../../support/objects/builders.ts';
+import { aBook, aPlace } from '../../../support/objects/placement.ts';
 
 /** Pods that wait for a reason each, so that each is a group. */
 const podsNamed = (count: number) => Array.from({ length: count }, (_, index) =>

@@ -8,9 +8,9 @@ import type { Simulate } from '../../../../dashboard/observe/simulations.ts';
 import type { SchedulerInputs } from '../../../../dashboard/observe/scheduler-inputs.ts';
 import { ViewerPermissions } from '../../../../dashboard/permissions/viewer-permissions.ts';
 import type { SeenJourney } from '../../../../dashboard/views/pod-view.ts';
-import { aProxy, inNamespace, named } from '../../../support/builders.ts';
-import { aBook, aPlace, aPolicy } from '../../../support/placement.ts';
-import { ScriptedApiServer, skipBackoff } from '../../../support/scripted-api-server.ts';
+import { aProxy, inNamespace, named } from '../../../support/objects/builders.ts';
+import { aBook, aPlace, aPolicy } from '../../../support/objects/placement.ts';
+import { ScriptedApiServer, skipBackoff } from '../../../support/doubles/scripted-api-server.ts';
 
 const POD = aProxy(inNamespace('team-a'), named('web'));
 const AT = { namespace: 'team-a', name: 'web', without: '', replicas: 2, policy: '', spec: '' };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
 import { Simulations } from '../../../../dashboard/observe/simulations.ts';
-import { beginTurn } from '../../../support/begun-turn.ts';
+import { beginTurn } from '../../../support/processes/begun-turn.ts';
 
 const never = new AbortController().signal;
 

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { PODS } from '../../../../api/resource-types.ts';
 import { ViewerWatch } from '../../../../dashboard/observe/viewer-watch.ts';
 import { ViewerPermissions } from '../../../../dashboard/permissions/viewer-permissions.ts';
-import { ScriptedApiServer, status, type Exchange } from '../../../support/scripted-api-server.ts';
+import { ScriptedApiServer, status, type Exchange } from '../../../support/doubles/scripted-api-server.ts';
 
 const pod = { metadata: { namespace: 'shop', name: 'web', uid: 'u', resourceVersion: '5' } };
 

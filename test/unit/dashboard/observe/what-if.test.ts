@@ -4,8 +4,8 @@ import type { LiveState } from '../../../../cli/placement/live-state.ts';
 import { whatIfState, type WhatIf } from '../../../../dashboard/observe/what-if.ts';
 import { LONGEST_SPEC } from '../../../../dashboard/wire/routes.ts';
 import { rulesFor } from '../../../../scheduler/snapshot/placement-rules.ts';
-import { aBook, aClusterPolicy, aPlace, aPolicy } from '../../../support/placement.ts';
-import { shownPod } from '../../../support/seen-pods.ts';
+import { aBook, aClusterPolicy, aPlace, aPolicy } from '../../../support/objects/placement.ts';
+import { shownPod } from '../../../support/objects/seen-pods.ts';
 
 const NOTHING: WhatIf = { without: '', policy: '', spec: '' };
 const EU = { matchLabels: { region: 'eu' } };

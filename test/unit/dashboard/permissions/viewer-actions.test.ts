@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { ViewerActions, type Offered } from '../../../../dashboard/permissions/viewer-actions.ts';
 import { ViewerPermissions, type Check } from '../../../../dashboard/permissions/viewer-permissions.ts';
 import { TARGET_ACTIONS } from '../../../../dashboard/wire/actions.ts';
-import { ScriptedApiServer, status } from '../../../support/scripted-api-server.ts';
+import { ScriptedApiServer, status } from '../../../support/doubles/scripted-api-server.ts';
 
 interface Asked {
   readonly verb: string;

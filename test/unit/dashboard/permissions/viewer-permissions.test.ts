@@ -6,7 +6,7 @@ import {
 import { whileAllowed } from '../../../../dashboard/permissions/while-allowed.ts';
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
 import { aborted } from '../../../../process/lifecycle.ts';
-import { ScriptedApiServer, status, type Exchange } from '../../../support/scripted-api-server.ts';
+import { ScriptedApiServer, status, type Exchange } from '../../../support/doubles/scripted-api-server.ts';
 
 const [PODS, NODES] = [{ verbs: ['list', 'watch'], resources: ['pods'] }, { verbs: ['list'], resources: ['nodes'] }];
 

@@ -9,7 +9,7 @@ import type { Stage } from '../../../../dashboard/wire/screens.ts';
 import {
   aDelegate, annotated, aProxy, inPhase, onNode, terminating, unschedulable, withCondition, withMetadata, withSpec,
   withStatus, type Change,
-} from '../../../support/builders.ts';
+} from '../../../support/objects/builders.ts';
 
 const NODE = 'admiralty-eu';
 const AT = '2026-01-01T00:00:07Z';

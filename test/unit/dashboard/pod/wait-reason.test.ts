@@ -7,7 +7,7 @@ import { eventRows, isOfPod, containerRows, type PodEvent } from '../../../../da
 import { containersOf, waitReasonOf } from '../../../../dashboard/pod/wait-reason.ts';
 import {
   aPod, inPhase, onNode, unschedulable, withCondition, withSpec, withStatus, type Change,
-} from '../../../support/builders.ts';
+} from '../../../support/objects/builders.ts';
 
 const waiting = (name: string, reason?: string, message?: string): object => ({
   name, state: { waiting: { ...(reason !== undefined && { reason }), ...(message !== undefined && { message }) } },

@@ -7,10 +7,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { AnyScreen } from '../../../../dashboard/wire/screens.ts';
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
 import { AppError } from '../../../../process/errors.ts';
-import { sampleScreens } from '../../../support/sample-screens.ts';
+import { sampleScreens } from '../../../support/page/sample-screens.ts';
 import {
   openScreen, signIn, startScriptedPage, startViewedPage, type ScriptedPage,
-} from '../../../support/scripted-screens.ts';
+} from '../../../support/page/scripted-screens.ts';
 
 const TIMES = { gather: 5, heartbeat: 20, stuck: 100 };
 const screenOf = (total: number): AnyScreen => ({ screen: 'pods', rows: [], total, targets: [], unreadable: [] });

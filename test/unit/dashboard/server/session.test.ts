@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Session } from '../../../../dashboard/server/session.ts';
-import { ScriptedScreens } from '../../../support/scripted-screens.ts';
+import { ScriptedScreens } from '../../../support/page/scripted-screens.ts';
 
 const screens = new ScriptedScreens();
 const begin = (): Session => new Session({ key: 'key', token: 'token' }, screens);

@@ -5,7 +5,7 @@ import { PLACEMENT_ANNOTATION } from '../../../../api/objects/keys.ts';
 import { decisionScreen, decisionsScreen } from '../../../../dashboard/views/decisions-view.ts';
 import type { SeenJourney } from '../../../../dashboard/views/pod-view.ts';
 import type { UnreadablePart } from '../../../../dashboard/wire/screens.ts';
-import { seenSource, shownPod, type ShownPod } from '../../../support/seen-pods.ts';
+import { seenSource, shownPod, type ShownPod } from '../../../support/objects/seen-pods.ts';
 
 const boundAt = (second: number) => ({ conditions: [
   { type: 'PodScheduled', status: 'True', lastTransitionTime: `2026-01-01T10:00:0${second}Z` },

@@ -7,8 +7,8 @@ import { movesScreen } from '../../../../dashboard/views/moves-view.ts';
 import type { SeenPolicies } from '../../../../dashboard/views/policies-view.ts';
 import type { SeenSource } from '../../../../dashboard/views/targets-view.ts';
 import type { MovesScreen } from '../../../../dashboard/wire/screens.ts';
-import { nodeOfTarget, seenSource, shownPod } from '../../../support/seen-pods.ts';
-import { movePolicy, seenPolicies, shownPolicy } from '../../../support/seen-policies.ts';
+import { nodeOfTarget, seenSource, shownPod } from '../../../support/objects/seen-pods.ts';
+import { movePolicy, seenPolicies, shownPolicy } from '../../../support/objects/seen-policies.ts';
 
 const read = <T>(...records: T[]) => ({ kind: 'read' as const, records });
 const forbidden = { kind: 'forbidden', message: 'you may not' } as const;

@@ -4,7 +4,7 @@ import type { Explanation } from '../../../../scheduler/explain/explain.ts';
 import { pendingScreen, waitingGroups } from '../../../../dashboard/views/pending-view.ts';
 import type { Filters } from '../../../../dashboard/wire/routes.ts';
 import type { UnreadablePart } from '../../../../dashboard/wire/screens.ts';
-import { seenSource, shownPod, unschedulable } from '../../../support/seen-pods.ts';
+import { seenSource, shownPod, unschedulable } from '../../../support/objects/seen-pods.ts';
 
 const noRoom = [unschedulable('0/1 targets are available: eu: InsufficientRoom: too large')];
 const taint = [unschedulable('0/1 targets are available: eu: UntoleratedTaint: gpu')];

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { MOST_ROWS, podsScreen, workloadsScreen } from '../../../../dashboard/views/pod-lists.ts';
 import type { Filters } from '../../../../dashboard/wire/routes.ts';
-import { seenSource, shownPod, unschedulable, type ShownPod } from '../../../support/seen-pods.ts';
+import { seenSource, shownPod, unschedulable, type ShownPod } from '../../../support/objects/seen-pods.ts';
 
 const web = { kind: 'StatefulSet', name: 'web' };
 const PODS: readonly ShownPod[] = [

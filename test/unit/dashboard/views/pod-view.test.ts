@@ -6,7 +6,7 @@ import { containerRows, eventRows, isOfPod } from '../../../../dashboard/pod/pod
 import { podScreen, evaluationOf, type SeenJourney } from '../../../../dashboard/views/pod-view.ts';
 import { stagesOf, type TargetSide } from '../../../../dashboard/pod/stages.ts';
 import type { UnreadablePart, Stage } from '../../../../dashboard/wire/screens.ts';
-import { shownPod, unschedulable } from '../../../support/seen-pods.ts';
+import { shownPod, unschedulable } from '../../../support/objects/seen-pods.ts';
 
 const at = (second: number) => `2026-01-01T10:00:0${second}Z`;
 const scheduled = { type: 'PodScheduled', status: 'True', lastTransitionTime: at(3) } as const;

@@ -5,8 +5,8 @@ import type { Node, StringMap } from '../../../../api/objects/core.ts';
 import { policiesScreen, type SeenPolicies } from '../../../../dashboard/views/policies-view.ts';
 import type { SeenSource } from '../../../../dashboard/views/targets-view.ts';
 import type { PolicyRow } from '../../../../dashboard/wire/placement-rows.ts';
-import { nodeOfTarget, seenSource, shownPod } from '../../../support/seen-pods.ts';
-import { seenPolicies, shownClusterPolicy, shownPolicy } from '../../../support/seen-policies.ts';
+import { nodeOfTarget, seenSource, shownPod } from '../../../support/objects/seen-pods.ts';
+import { seenPolicies, shownClusterPolicy, shownPolicy } from '../../../support/objects/seen-policies.ts';
 
 const read = <T>(...records: T[]) => ({ kind: 'read' as const, records });
 const forbidden = { kind: 'forbidden', message: 'you may not' } as const;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { toSeenPod } from '../../../../dashboard/views/seen-pod.ts';
-import { shownPod, unschedulable, type ShownPod } from '../../../support/seen-pods.ts';
+import { shownPod, unschedulable, type ShownPod } from '../../../support/objects/seen-pods.ts';
 
 const waiting = (reason: string, message?: string) => ({
   containerStatuses: [{ name: 'web', state: { waiting: { reason, ...(message !== undefined && { message }) } } }],

@@ -4,7 +4,9 @@ import type { ClusterTarget, Target } from '../../../../api/kinds/cluster-target
 import type { TargetDiscovery } from '../../../../api/registry/target-discovery.ts';
 import type { Node } from '../../../../api/objects/core.ts';
 import { proposalsOf, targetsScreen as screenOf, type SeenSource } from '../../../../dashboard/views/targets-view.ts';
-import { nodeOfTarget, seenDiscoveries, seenSource, shownPod, unschedulable } from '../../../support/seen-pods.ts';
+import {
+  nodeOfTarget, seenDiscoveries, seenSource, shownPod, unschedulable,
+} from '../../../support/objects/seen-pods.ts';
 
 const since = '2026-01-01T09:00:00Z';
 const ready = { type: 'Ready', status: 'True', lastTransitionTime: since } as const;

@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import {
   actionBody, actionKindOf, actionPath, readAction, TARGET_ACTIONS, type Action,
 } from '../../../../dashboard/wire/actions.ts';
-import { codePoint } from '../../../support/code-points.ts';
+import { codePoint } from '../../../support/objects/code-points.ts';
 
 const text = fc.string({ minLength: 1, maxLength: 253, unit: codePoint });
 const longText = fc.string({ minLength: 1, maxLength: 800, unit: codePoint });

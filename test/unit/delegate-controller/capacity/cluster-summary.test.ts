@@ -16,7 +16,7 @@ import {
 import {
   aNode, aPod,
   cordoned, frozen, inPhase, labelled, named, onNode, tainted, withAllocatable, withReady, withRequests, type Change,
-} from '../../../support/builders.ts';
+} from '../../../support/objects/builders.ts';
 
 const ROOM = { cpu: '4', memory: '8Gi', pods: '10' };
 const virtual = labelled({ [PROVIDER_KEY]: PROVIDER_VALUE });

@@ -5,7 +5,7 @@ import type { Node } from '../../../../api/objects/core.ts';
 import { NodeGrouper } from '../../../../delegate-controller/capacity/node-groups.ts';
 import { NodeLedger } from '../../../../delegate-controller/capacity/node-ledger.ts';
 import { toTargetNodeRecord } from '../../../../delegate-controller/target-cache/target-node.ts';
-import { aNode, cordoned, labelled, named, tainted, type Change } from '../../../support/builders.ts';
+import { aNode, cordoned, labelled, named, tainted, type Change } from '../../../support/objects/builders.ts';
 
 const HOSTNAME = 'kubernetes.io/hostname';
 const node = (name: string, ...changes: readonly Change<Node>[]): Node => aNode(named(name), ...changes);

@@ -9,7 +9,7 @@ import { toTargetNodeRecord, type TargetNode } from '../../../../delegate-contro
 import { toTargetPodRecord, type TargetPod } from '../../../../delegate-controller/target-cache/target-pod.ts';
 import {
   aNode, aPod, cordoned, inPhase, labelled, named, onNode, tainted, withRequests, type Change,
-} from '../../../support/builders.ts';
+} from '../../../support/objects/builders.ts';
 
 function usedOn(ledger: NodeLedger, name: string): number | undefined {
   return [...ledger.states()].find(({ node }) => node.name === name)?.used.get('cpu');

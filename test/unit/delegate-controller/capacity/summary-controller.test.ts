@@ -13,9 +13,9 @@ import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
 import { Informer } from '../../../../kubernetes/watch/informer.ts';
 import {
   aDelegate, aNode, aPod, cordoned, inPhase, labelled, named, onNode, withAllocatable, withRequests, type Change,
-} from '../../../support/builders.ts';
-import { HeldCluster, holdEachTest } from '../../../support/held-cluster.ts';
-import { SILENT } from '../../../support/scripted-api-server.ts';
+} from '../../../support/objects/builders.ts';
+import { HeldCluster, holdEachTest } from '../../../support/doubles/held-cluster.ts';
+import { SILENT } from '../../../support/doubles/scripted-api-server.ts';
 
 const GATHER_MS = 1_300;
 const HEARTBEAT_MS = 60_000;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { planChaperon } from '../../../../delegate-controller/chaperon/chaperon-plan.ts';
-import { admiraltyChaperon, admiraltyProxy } from '../../../support/admiralty-pods.ts';
+import { admiraltyChaperon, admiraltyProxy } from '../../../support/objects/admiralty-pods.ts';
 
 const P = 'multicluster.admiralty.io/';
 const made = admiraltyChaperon(

@@ -19,7 +19,7 @@ import {
   aChaperon, aDelegate, afterMergePatch, afterStatusPatches, annotated, aPod, CHAPERON_UID, frozen, inPhase, named,
   scheduled, terminating, type Change, unschedulable, withCondition, withFinalizers, withMetadata, withoutAnnotation,
   withSpec, withStatus, withUid,
-} from '../../../support/builders.ts';
+} from '../../../support/objects/builders.ts';
 
 const NOW = Date.UTC(2026, 0, 2);
 const AT = { namespace: 'team-a', name: 'web-abc' };

@@ -5,7 +5,7 @@ import {
   deletionOf, patchMetadata, patchStatus, versionOf,
 } from '../../../../delegate-controller/chaperon/chaperon-writes.ts';
 import { toTargetPodRecord } from '../../../../delegate-controller/target-cache/target-pod.ts';
-import { aChaperon, aDelegate, withVersion } from '../../../support/builders.ts';
+import { aChaperon, aDelegate, withVersion } from '../../../support/objects/builders.ts';
 
 const chaperon = aChaperon(withVersion('17'));
 

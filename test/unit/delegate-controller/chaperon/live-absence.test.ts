@@ -5,7 +5,7 @@ import { chaperonExists, delegateExists } from '../../../../delegate-controller/
 import { toTargetPodRecord } from '../../../../delegate-controller/target-cache/target-pod.ts';
 import type { ClusterClient } from '../../../../kubernetes/client/cluster-client.ts';
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
-import { aChaperon, aDelegate, aPod, withMetadata, withoutOwner, withUid } from '../../../support/builders.ts';
+import { aChaperon, aDelegate, aPod, withMetadata, withoutOwner, withUid } from '../../../support/objects/builders.ts';
 
 const { signal } = new AbortController();
 const notFound = new ApiError(404, 'NotFound', '-');

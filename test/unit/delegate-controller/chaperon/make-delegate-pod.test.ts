@@ -9,7 +9,7 @@ import {
 import { toDelegatePod } from '../../../../delegate-controller/chaperon/make-delegate-pod.ts';
 import { toTargetPodRecord } from '../../../../delegate-controller/target-cache/target-pod.ts';
 import { isElected } from '../../../../model/pod/pod.ts';
-import { aChaperon, annotated, frozen, labelled, withSpec, withStatus } from '../../../support/builders.ts';
+import { aChaperon, annotated, frozen, labelled, withSpec, withStatus } from '../../../support/objects/builders.ts';
 
 describe('toDelegatePod', () => {
   it("has its chaperon's name and namespace, and no identity of its own yet", () => {

@@ -10,7 +10,7 @@ import {
   type SourceObject,
 } from '../../../../delegate-controller/copies/follow-plan.ts';
 import { FOLLOWED_KINDS, type FollowedKind } from '../../../../delegate-controller/copies/followed-kinds.ts';
-import { afterMergePatch } from '../../../support/builders.ts';
+import { afterMergePatch } from '../../../support/objects/builders.ts';
 
 const NOW = 1_000_000;
 const kindOf = (plural: string): FollowedKind => FOLLOWED_KINDS.find(({ type }) => type.plural === plural)!;

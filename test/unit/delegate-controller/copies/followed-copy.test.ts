@@ -12,7 +12,7 @@ import {
 import {
   FOLLOWED_KINDS, followKey, parseFollowKey, type FollowedKind,
 } from '../../../../delegate-controller/copies/followed-kinds.ts';
-import { afterMergePatch } from '../../../support/builders.ts';
+import { afterMergePatch } from '../../../support/objects/builders.ts';
 
 const CLUSTER = 'cluster-1';
 

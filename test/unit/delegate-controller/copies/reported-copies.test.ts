@@ -9,7 +9,7 @@ import { secretKind } from '../../../../delegate-controller/copies/copied-secret
 import { SecretCopies } from '../../../../delegate-controller/copies/secret-copies.ts';
 import type { CopyObject, SourceObject } from '../../../../delegate-controller/copies/follow-plan.ts';
 import { ReportedCopies } from '../../../../delegate-controller/copies/reported-copies.ts';
-import { ScriptedApiServer, SILENT, skipBackoff, type Exchange } from '../../../support/scripted-api-server.ts';
+import { ScriptedApiServer, SILENT, skipBackoff, type Exchange } from '../../../support/doubles/scripted-api-server.ts';
 
 const CLUSTER = 'cluster-1';
 const REPORTS = '/apis/isthmus.dev/v1alpha1/secretcopies';

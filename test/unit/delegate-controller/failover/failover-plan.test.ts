@@ -5,7 +5,7 @@ import { FENCE_ANNOTATION } from '../../../../api/objects/keys.ts';
 import { failedOver, mayFailOver, planFailover } from '../../../../delegate-controller/failover/failover-plan.ts';
 import {
   annotated, aProxyRecord, inPhase, terminating, withFinalizers, withMetadata, withSpec, type Change,
-} from '../../../support/builders.ts';
+} from '../../../support/objects/builders.ts';
 
 const bound = withSpec({ nodeName: 'admiralty-a' });
 const fenced = annotated({ [FENCE_ANNOTATION]: '30' });

@@ -6,7 +6,7 @@ import { describe, it } from 'node:test';
 import type { SourceLease } from '../../../../api/kinds/source-lease.ts';
 import { hasExpired, LeaseClock, planLeaseStatus } from '../../../../delegate-controller/failover/lease-clock.ts';
 import { SourceLeaseRenewal } from '../../../../delegate-controller/failover/source-lease-renewal.ts';
-import { seededRandom } from '../../../support/seeded-random.ts';
+import { seededRandom } from '../../../support/objects/seeded-random.ts';
 
 const DURATION = 60;
 const STEP_MS = 500;

@@ -9,8 +9,8 @@ import { TRANSPORT_TIMINGS } from '../../../../kubernetes/http/cluster-access.ts
 import type { EventRecord } from '../../../../model/proxy/event-record.ts';
 import type { TargetCluster } from '../../../../targets/target-cluster.ts';
 import type { TargetSession } from '../../../../targets/target-session.ts';
-import { aDelegateRecord, aProxyRecord } from '../../../support/builders.ts';
-import { ScriptedApiServer, SILENT, status } from '../../../support/scripted-api-server.ts';
+import { aDelegateRecord, aProxyRecord } from '../../../support/objects/builders.ts';
+import { ScriptedApiServer, SILENT, status } from '../../../support/doubles/scripted-api-server.ts';
 
 type Opened = (target: TargetCluster, session: TargetSession) => void;
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { DelegateEvents, type TargetEvent } from '../../../../delegate-controller/feedback/delegate-events.ts';
-import { aProxyRecord, withUid } from '../../../support/builders.ts';
+import { aProxyRecord, withUid } from '../../../support/objects/builders.ts';
 
 const event = (reason: string, note = 'what happened'): TargetEvent =>
   ({ metadata: {}, type: 'Warning', reason, note });

@@ -22,7 +22,7 @@ import {
   aChaperonRecord, aDelegate, aDelegateRecord, afterStatusPatches,
   annotated, aPod, aProxy, aProxyRecord, frozen, inPhase, onNode, scheduled, terminating, withCondition, withFinalizers,
   withMetadata, withoutOwner, withSpec, withStatus, type Change,
-} from '../../../support/builders.ts';
+} from '../../../support/objects/builders.ts';
 
 const AT = { namespace: 'team-a', name: 'web' };
 const UNKNOWN: BoundTarget = { kind: 'unknown' };

@@ -9,7 +9,7 @@ import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
 import { delegateName } from '../../../../model/naming/names.ts';
 import type { ProxyPod } from '../../../../model/proxy/proxy-pod.ts';
 import type { TargetSession } from '../../../../targets/target-session.ts';
-import { aChaperon, aDelegate, aProxyRecord, labelled, named, PROXY_UID } from '../../../support/builders.ts';
+import { aChaperon, aDelegate, aProxyRecord, labelled, named, PROXY_UID } from '../../../support/objects/builders.ts';
 import { PARENT_UID_LABEL } from '../../../../api/objects/keys.ts';
 
 const NAME = delegateName('web', PROXY_UID);

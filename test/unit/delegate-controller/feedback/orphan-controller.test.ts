@@ -8,8 +8,8 @@ import type { ProxyPod } from '../../../../model/proxy/proxy-pod.ts';
 import type { Chaperon } from '../../../../model/delegate/cached-delegate.ts';
 import {
   aChaperonRecord, aProxy, aProxyRecord, CHAPERON_UID, onNode, PROXY_UID, terminating, withUid,
-} from '../../../support/builders.ts';
-import { SILENT } from '../../../support/scripted-api-server.ts';
+} from '../../../support/objects/builders.ts';
+import { SILENT } from '../../../support/doubles/scripted-api-server.ts';
 import type { SourceControllerOptions } from '../../../../targets/proxy-pods.ts';
 
 const KEY = 'team-a/web';

@@ -11,8 +11,8 @@ import { readSentChanges, stateOf, writeSentChanges, type LiveChanges } from '..
 import type { EventRecord } from '../../../../model/proxy/event-record.ts';
 import {
   aChaperon, aChaperonRecord, aDelegate, annotated, aProxy, aProxyRecord, withSpec, withUid,
-} from '../../../support/builders.ts';
-import { SILENT } from '../../../support/scripted-api-server.ts';
+} from '../../../support/objects/builders.ts';
+import { SILENT } from '../../../support/doubles/scripted-api-server.ts';
 
 const { signal } = new AbortController();
 const CHANGES: LiveChanges = { images: { app: 'app:2' } };

@@ -4,7 +4,9 @@ import { beforeEach, describe, it } from 'node:test';
 import { TargetDeletions } from '../../../../delegate-controller/feedback/target-deletions.ts';
 import type { Chaperon, DelegatePod } from '../../../../model/delegate/cached-delegate.ts';
 import type { TargetSession } from '../../../../targets/target-session.ts';
-import { aChaperonRecord, aDelegateRecord, inPhase, PROXY_UID, terminating } from '../../../support/builders.ts';
+import {
+  aChaperonRecord, aDelegateRecord, inPhase, PROXY_UID, terminating,
+} from '../../../support/objects/builders.ts';
 
 type Tell<T> = (key: string, before: T | undefined, after: T | undefined) => void;
 

@@ -6,7 +6,7 @@ import { toSourceObject, type AnnotationMode } from '../../../../delegate-contro
 import { FOLLOWED_KINDS } from '../../../../delegate-controller/copies/followed-kinds.ts';
 import { FollowAnnotations } from '../../../../delegate-controller/follow/follow-annotations-controller.ts';
 import type { EventRecord } from '../../../../model/proxy/event-record.ts';
-import { ScriptedApiServer, SILENT } from '../../../support/scripted-api-server.ts';
+import { ScriptedApiServer, SILENT } from '../../../support/doubles/scripted-api-server.ts';
 
 const SERVICES = FOLLOWED_KINDS.find(({ need }) => need.kind === 'selects')!;
 const service: Service = {

@@ -8,8 +8,8 @@ import { toCopy } from '../../../../delegate-controller/copies/followed-copy.ts'
 import { FOLLOWED_KINDS, type FollowedKind } from '../../../../delegate-controller/copies/followed-kinds.ts';
 import { startFollow } from '../../../../delegate-controller/follow/follow-controller.ts';
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
-import { HeldCluster } from '../../../support/held-cluster.ts';
-import { SILENT } from '../../../support/scripted-api-server.ts';
+import { HeldCluster } from '../../../support/doubles/held-cluster.ts';
+import { SILENT } from '../../../support/doubles/scripted-api-server.ts';
 
 type Told = (key: string, before: undefined, after: { readonly parentKey: string }) => void;
 

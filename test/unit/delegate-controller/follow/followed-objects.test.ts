@@ -7,8 +7,8 @@ import { CONFIG_MAPS, INGRESSES, SECRETS, SERVICES } from '../../../../api/resou
 import { FOLLOWED_KINDS, type FollowedKind } from '../../../../delegate-controller/copies/followed-kinds.ts';
 import { FollowedSources } from '../../../../delegate-controller/follow/followed-objects.ts';
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
-import { HeldCluster, holdEachTest, watchedPath } from '../../../support/held-cluster.ts';
-import { SILENT } from '../../../support/scripted-api-server.ts';
+import { HeldCluster, holdEachTest, watchedPath } from '../../../support/doubles/held-cluster.ts';
+import { SILENT } from '../../../support/doubles/scripted-api-server.ts';
 
 const kindOf = (plural: string): FollowedKind =>
   FOLLOWED_KINDS.find(({ type }) => type.plural === plural) ?? assert.fail(plural);

@@ -4,8 +4,8 @@ import { describe, it, type TestContext } from 'node:test';
 import type { ClustersetMember, ClustersetEndpoint } from '../../../../api/kinds/gateway.ts';
 import { OWN_ENDPOINT_LABEL } from '../../../../api/objects/keys.ts';
 import { SourcePodPlane } from '../../../../delegate-controller/follow/source-pod-plane.ts';
-import { aDelegateRecord, withStatus } from '../../../support/builders.ts';
-import { ScriptedApiServer, SILENT, type Exchange } from '../../../support/scripted-api-server.ts';
+import { aDelegateRecord, withStatus } from '../../../support/objects/builders.ts';
+import { ScriptedApiServer, SILENT, type Exchange } from '../../../support/doubles/scripted-api-server.ts';
 
 const cluster = (clusterID: string, global: string): ClustersetMember => ({
   metadata: { namespace: 'isthmus-system', name: clusterID, resourceVersion: '1' },

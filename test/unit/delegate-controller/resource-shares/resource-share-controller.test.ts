@@ -12,9 +12,9 @@ import {
 } from '../../../../delegate-controller/resource-shares/resource-share-controller.ts';
 import type { TargetPod } from '../../../../delegate-controller/target-cache/target-pod.ts';
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
-import { aChaperon, labelled, named, withRequests, withUid, type Change } from '../../../support/builders.ts';
-import { HeldCluster, holdEachTest } from '../../../support/held-cluster.ts';
-import { SILENT } from '../../../support/scripted-api-server.ts';
+import { aChaperon, labelled, named, withRequests, withUid, type Change } from '../../../support/objects/builders.ts';
+import { HeldCluster, holdEachTest } from '../../../support/doubles/held-cluster.ts';
+import { SILENT } from '../../../support/doubles/scripted-api-server.ts';
 
 const SOURCE = 'c1';
 const aShare = (spec: Partial<ResourceShareSpec>, more: Partial<ResourceShare> = {}): ResourceShare => ({

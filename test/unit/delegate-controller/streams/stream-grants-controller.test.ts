@@ -14,9 +14,9 @@ import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
 import type { PolicyRule, RoleObject } from '../../../../model/access/rbac-objects.ts';
 import {
   aChaperon, annotated, inNamespace, labelled, named, terminating, withUid, type Change,
-} from '../../../support/builders.ts';
-import { HeldCluster, holdEachTest } from '../../../support/held-cluster.ts';
-import { SILENT } from '../../../support/scripted-api-server.ts';
+} from '../../../support/objects/builders.ts';
+import { HeldCluster, holdEachTest } from '../../../support/doubles/held-cluster.ts';
+import { SILENT } from '../../../support/doubles/scripted-api-server.ts';
 
 const HOUR_MS = 3_600_000;
 const ROLE = 'admiralty-streams-of-cluster-berlin';

@@ -3,7 +3,9 @@ import { describe, it } from 'node:test';
 import type { Node } from '../../../../api/objects/core.ts';
 import { PROVIDER_KEY, PROVIDER_VALUE } from '../../../../api/objects/keys.ts';
 import { toTargetNodeRecord } from '../../../../delegate-controller/target-cache/target-node.ts';
-import { aNode, cordoned, frozen, labelled, tainted, withReady, type Change } from '../../../support/builders.ts';
+import {
+  aNode, cordoned, frozen, labelled, tainted, withReady, type Change,
+} from '../../../support/objects/builders.ts';
 
 const virtual = labelled({ [PROVIDER_KEY]: PROVIDER_VALUE });
 

@@ -10,8 +10,8 @@ import { digestOf } from '../../../../model/pod/pod-status.ts';
 import {
   aDelegate, aPod, frozen, inPhase, onNode, terminating, withMetadata, withoutOwner, withRequests, withSpec, withStatus,
   type Change,
-} from '../../../support/builders.ts';
-import { unselectedReads } from '../../../support/recorded-reads.ts';
+} from '../../../support/objects/builders.ts';
+import { unselectedReads } from '../../../support/rules/recorded-reads.ts';
 
 describe('toTargetPodRecord', () => {
   it('remembers little of a pod of the target itself', () => {

@@ -6,8 +6,8 @@ import { checkAccess, type KubeconfigAccess } from '../../../../discovery/access
 import { parseRange } from '../../../../model/network/ip-range.ts';
 import { readKubeconfig } from '../../../../kubernetes/credentials/kubeconfig.ts';
 import { TenantRules } from '../../../../targets/access/tenant-rules.ts';
-import { AnsweringApiServer, type Answer } from '../../../support/answering-api-server.ts';
-import { status } from '../../../support/scripted-api-server.ts';
+import { AnsweringApiServer, type Answer } from '../../../support/doubles/answering-api-server.ts';
+import { status } from '../../../support/doubles/scripted-api-server.ts';
 
 const NEVER = new AbortController().signal;
 const loopback = parseRange('127.0.0.0/8');

@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import {
   instancesOf, MOST_SERVICES, toDnsService, type ServiceAddress,
 } from '../../../../discovery/entry/dns-service.ts';
-import { codePoint } from '../../../support/code-points.ts';
+import { codePoint } from '../../../support/objects/code-points.ts';
 
 const DOMAIN = 'clusters.example';
 const named = (instance: string) => `${instance}._isthmus._tcp.${DOMAIN}`;

@@ -4,7 +4,7 @@ import { before, describe, it } from 'node:test';
 import { X509Certificate } from 'node:crypto';
 import type { DnsService } from '../../../../discovery/entry/dns-service.ts';
 import { createAuthority } from '../../../../process/crypto/certificate-authority.ts';
-import { readRegistry, secretOf } from '../../../support/registry-objects.ts';
+import { readRegistry, secretOf } from '../../../support/objects/registry-objects.ts';
 
 const SERVICE: DnsService =
   { name: 'eu', address: 'api.eu.example:6443', clusterId: 'id-eu', authority: undefined };

@@ -9,7 +9,7 @@ import type { AccessFields } from '../../../../discovery/entry/composed-kubeconf
 import { parseRange } from '../../../../model/network/ip-range.ts';
 import { toDnsService, type ServiceAddress } from '../../../../discovery/entry/dns-service.ts';
 import { TenantRules } from '../../../../targets/access/tenant-rules.ts';
-import { objectOf, readRegistry, secretOf, type RegistryCase } from '../../../support/registry-objects.ts';
+import { objectOf, readRegistry, secretOf, type RegistryCase } from '../../../support/objects/registry-objects.ts';
 
 const NEVER = new AbortController().signal;
 /** Where nothing listens, so that what is not refused is not answered. */

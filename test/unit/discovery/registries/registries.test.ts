@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import type { RegisteredAccess } from '../../../../discovery/entry/registered-cluster.ts';
 import { chosenRegistry, REGISTRIES } from '../../../../discovery/registries/registry-table.ts';
 import { REGISTRY_NAMES } from '../../../../api/registry/registry-choice.ts';
-import { objectOf, readRegistry, secretOf, type RegistryCase } from '../../../support/registry-objects.ts';
+import { objectOf, readRegistry, secretOf, type RegistryCase } from '../../../support/objects/registry-objects.ts';
 
 /** The only entry, in a line: entry, name, and what its access is. */
 function only(of: RegistryCase): string {

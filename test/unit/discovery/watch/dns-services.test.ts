@@ -6,7 +6,7 @@ import packet, { type DecodedPacket } from 'dns-packet';
 import { DnsServices, isDnsServer, type DnsReading } from '../../../../discovery/watch/dns-services.ts';
 import {
   dnsAnswer, startDnsZone, zoneOf, type DnsZone, type Reply, type ServiceRecords,
-} from '../../../support/dns-zone.ts';
+} from '../../../support/doubles/dns-zone.ts';
 
 const DOMAIN = 'clusters.example';
 const BROWSED = `_isthmus._tcp.${DOMAIN}`;

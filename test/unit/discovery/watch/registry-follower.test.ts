@@ -9,8 +9,8 @@ import type { RegisteredCluster } from '../../../../discovery/entry/registered-c
 import type { Registry } from '../../../../discovery/entry/registry.ts';
 import { RegistryFollower, type FollowedRegistry } from '../../../../discovery/watch/registry-follower.ts';
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
-import { HeldCluster, watchedPath } from '../../../support/held-cluster.ts';
-import { SILENT } from '../../../support/scripted-api-server.ts';
+import { HeldCluster, watchedPath } from '../../../support/doubles/held-cluster.ts';
+import { SILENT } from '../../../support/doubles/scripted-api-server.ts';
 
 const kind = { group: 'g.example', plural: 'clusters', kind: 'Cluster', namespaced: true, versions: ['v2', 'v1'] };
 const OTHER = { ...kind, plural: 'fleets', kind: 'Fleet', namespaced: false, versions: ['v1'] };

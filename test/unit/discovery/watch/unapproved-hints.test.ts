@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { DNS } from '../../../../discovery/registries/dns.ts';
 import { RegistryFollower } from '../../../../discovery/watch/registry-follower.ts';
-import { startDnsZone, zoneOf, type DnsZone } from '../../../support/dns-zone.ts';
-import { ScriptedApiServer, SILENT } from '../../../support/scripted-api-server.ts';
+import { startDnsZone, zoneOf, type DnsZone } from '../../../support/doubles/dns-zone.ts';
+import { ScriptedApiServer, SILENT } from '../../../support/doubles/scripted-api-server.ts';
 
 const DOMAIN = 'clusters.example';
 const announced = ['eu', 'us'].map((instance) =>

@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { MAX_EXPORTED_ENDPOINTS, type ExportedService } from '../../../../api/kinds/service-discovery.ts';
 import { applyUpdate, parseExport, planSharing, newlyShared } from '../../../../gateway/broker/export-protocol.ts';
 import { MAX_EXPORTED_PORTS } from '../../../../model/network/gateway-names.ts';
-import { exportOf } from '../../../support/exported-services.ts';
+import { exportOf } from '../../../support/objects/exported-services.ts';
 
 const OF = { clusterId: 'eu', namespace: 'shop', name: 'web' };
 const named = (...exports: readonly ExportedService[]) => new Map(exports.map((one) => [one.metadata.name ?? '', one]));

@@ -7,8 +7,8 @@ import { EXPORTED_SERVICES, OWN_EXPORT_LABEL, type ExportedService } from '../..
 import { BrokerRefusal, type BrokerRequest } from '../../../../gateway/broker/broker-request.ts';
 import { ExportSharing } from '../../../../gateway/broker/export-sharing.ts';
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
-import { exportOf } from '../../../support/exported-services.ts';
-import { HeldCluster } from '../../../support/held-cluster.ts';
+import { exportOf } from '../../../support/objects/exported-services.ts';
+import { HeldCluster } from '../../../support/doubles/held-cluster.ts';
 
 const ACCESS = { brokerUrl: 'https://broker.test', authority: '' };
 const own = (name: string, spec: Partial<ExportedService['spec']> = {}): ExportedService => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { readGatewaySecret, renewalTime, toGatewaySecret } from '../../../../gateway/broker/gateway-secret.ts';
-import { identityOf, makeAuthority } from '../../../support/gateway-world.ts';
+import { identityOf, makeAuthority } from '../../../support/doubles/gateway-world.ts';
 
 describe('the Secret of a member', () => {
   it('gives back what was put in, with the life of the certificate', async () => {

@@ -6,10 +6,10 @@ import { EXPORTED_SERVICES } from '../../../../api/kinds/service-discovery.ts';
 import { CLUSTERSET_ENDPOINTS, CLUSTERSET_MEMBERS, SECRETS } from '../../../../api/resource-types.ts';
 import { ExportSharing } from '../../../../gateway/broker/export-sharing.ts';
 import { KubernetesMemberStore, USED_TOKENS_SECRET } from '../../../../gateway/broker/member-store.ts';
-import { inNamespace } from '../../../support/builders.ts';
-import { exportOf } from '../../../support/exported-services.ts';
-import { MemoryCluster, type Stored } from '../../../support/memory-cluster.ts';
-import { SILENT } from '../../../support/scripted-api-server.ts';
+import { inNamespace } from '../../../support/objects/builders.ts';
+import { exportOf } from '../../../support/objects/exported-services.ts';
+import { MemoryCluster, type Stored } from '../../../support/doubles/memory-cluster.ts';
+import { SILENT } from '../../../support/doubles/scripted-api-server.ts';
 
 const NAMESPACE = 'isthmus-broker';
 const member = (clusterID: string, spec: object = {}): ClustersetMember =>

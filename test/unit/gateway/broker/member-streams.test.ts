@@ -5,8 +5,8 @@ import type { FastifyReply } from 'fastify';
 import type { ClustersetMember } from '../../../../api/kinds/gateway.ts';
 import type { BrokerUpdate } from '../../../../gateway/broker/broker-protocol.ts';
 import { MemberStreams } from '../../../../gateway/broker/member-streams.ts';
-import { exportOf } from '../../../support/exported-services.ts';
-import { MemoryMemberStore } from '../../../support/memory-member-store.ts';
+import { exportOf } from '../../../support/objects/exported-services.ts';
+import { MemoryMemberStore } from '../../../support/doubles/memory-member-store.ts';
 
 /** The response of a member's stream: what was sent, and whether it was broken off. */
 class StreamDouble extends EventEmitter {

@@ -6,8 +6,8 @@ import { connect, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import type { StreamDriver, StreamRecord } from '../../../../gateway/protocol/cable-driver.ts';
 import { startConnectEndpoint, type ConnectEndpoint } from '../../../../gateway/local-end/connect-endpoint.ts';
-import { EchoDriver } from '../../../support/echo-driver.ts';
-import { openSocket, until } from '../../../support/gateway-world.ts';
+import { EchoDriver } from '../../../support/doubles/echo-driver.ts';
+import { openSocket, until } from '../../../support/doubles/gateway-world.ts';
 
 function connectVia(
   port: number, path: string, headers: Readonly<Record<string, string>> = {},

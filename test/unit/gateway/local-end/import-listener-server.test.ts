@@ -6,8 +6,8 @@ import type { StreamDriver, StreamRecord } from '../../../../gateway/protocol/ca
 import { ImportListeners } from '../../../../gateway/local-end/import-listener-server.ts';
 import type { ListenerTarget } from '../../../../gateway/local-end/import-listeners.ts';
 import { freePorts } from '../../../../sandbox/processes/free-ports.ts';
-import { EchoDriver } from '../../../support/echo-driver.ts';
-import { exchange, openSocket, startService, until } from '../../../support/gateway-world.ts';
+import { EchoDriver } from '../../../support/doubles/echo-driver.ts';
+import { exchange, openSocket, startService, until } from '../../../support/doubles/gateway-world.ts';
 
 /** How a connection ends that nobody carries; a reset may be there before the connection is. */
 function endOf(port: number): Promise<string> {

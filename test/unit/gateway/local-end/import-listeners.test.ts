@@ -5,7 +5,7 @@ import type { ExportedService, ImportListener } from '../../../../api/kinds/serv
 import {
   IMPORT_PORTS, parsePortRange, planListeners, type ListenerFacts, type ListenerPlan,
 } from '../../../../gateway/local-end/import-listeners.ts';
-import { exportOf } from '../../../support/exported-services.ts';
+import { exportOf } from '../../../support/objects/exported-services.ts';
 
 const range = { first: 20_000, last: 20_009 };
 const plan = (exports: readonly ExportedService[], more: Partial<ListenerFacts> = {}): ListenerPlan =>

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { OWN_EXPORT_LABEL, type ExportedService } from '../../../../api/kinds/service-discovery.ts';
 import { findExported, type FoundService } from '../../../../gateway/protocol/exported-endpoints.ts';
-import { exportOf } from '../../../support/exported-services.ts';
+import { exportOf } from '../../../support/objects/exported-services.ts';
 
 const endpoint = (address: string, ready = true) => ({ address, ready });
 const slice = (

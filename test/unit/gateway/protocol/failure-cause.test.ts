@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { describe, it } from 'node:test';
 import { toFailure, toRefusal, type FailureCause } from '../../../../gateway/protocol/failure-cause.ts';
-import { codePoint } from '../../../support/code-points.ts';
+import { codePoint } from '../../../support/objects/code-points.ts';
 
 describe('the cause of a failure', () => {
   const codes: Record<string, FailureCause> = {

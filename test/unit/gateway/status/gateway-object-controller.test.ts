@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import type { ClustersetGateway, GatewayStatus } from '../../../../api/kinds/gateway.ts';
 import { CLUSTERSET_GATEWAYS } from '../../../../api/resource-types.ts';
 import { keepGatewayObject } from '../../../../gateway/status/gateway-object-controller.ts';
-import { MemoryCluster, type Stored } from '../../../support/memory-cluster.ts';
-import { SILENT } from '../../../support/scripted-api-server.ts';
+import { MemoryCluster, type Stored } from '../../../support/doubles/memory-cluster.ts';
+import { SILENT } from '../../../support/doubles/scripted-api-server.ts';
 
 const namespace = 'isthmus-system';
 const NOW = Date.parse('2026-01-01T00:00:00Z');

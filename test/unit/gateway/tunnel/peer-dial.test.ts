@@ -6,7 +6,7 @@ import { it } from 'node:test';
 import { dialPeer } from '../../../../gateway/tunnel/peer-dial.ts';
 import { gatewayName } from '../../../../model/network/gateway-names.ts';
 import { createAuthority } from '../../../../process/crypto/certificate-authority.ts';
-import { closedSocket } from '../../../support/closed-socket.ts';
+import { closedSocket } from '../../../support/faults/closed-socket.ts';
 
 it('a peer whose certificate is rejected keeps no connection', async (t) => {
   const now = new Date();

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { Duplex } from 'node:stream';
 import { describe, it } from 'node:test';
 import { joinStreams } from '../../../../gateway/tunnel/stream-junction.ts';
-import { until } from '../../../support/gateway-world.ts';
+import { until } from '../../../support/doubles/gateway-world.ts';
 
 /**
  * A stream whose other end is the test: what comes out is given with `push`, what goes in is kept as the system calls

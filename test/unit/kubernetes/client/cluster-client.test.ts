@@ -7,8 +7,8 @@ import {
 } from '../../../../api/resource-types.ts';
 import { ClusterClient, pathOf, selectors, type ObjectName } from '../../../../kubernetes/client/cluster-client.ts';
 import type { Call, Transport } from '../../../../kubernetes/http/transport.ts';
-import { haveOneHiddenClass } from '../../../support/hidden-class.ts';
-import { ScriptedApiServer } from '../../../support/scripted-api-server.ts';
+import { haveOneHiddenClass } from '../../../support/rules/hidden-class.ts';
+import { ScriptedApiServer } from '../../../support/doubles/scripted-api-server.ts';
 
 const GROUP = '/apis/multicluster.admiralty.io/v1alpha1';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { readClusterId, readClusterIdWithRetry } from '../../../../kubernetes/client/cluster-id.ts';
-import { ScriptedApiServer, skipBackoff, status } from '../../../support/scripted-api-server.ts';
+import { ScriptedApiServer, skipBackoff, status } from '../../../support/doubles/scripted-api-server.ts';
 
 it('reads the ID of a cluster whose API server is busy, waiting longer and longer', async (t) => {
   const server = await ScriptedApiServer.start();

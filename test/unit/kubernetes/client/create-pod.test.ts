@@ -4,7 +4,7 @@ import type { Pod, PodSpec } from '../../../../api/objects/core.ts';
 import { ClusterClient } from '../../../../kubernetes/client/cluster-client.ts';
 import { createPod, optionalFieldsOf } from '../../../../kubernetes/client/create-pod.ts';
 import type { Call, Transport } from '../../../../kubernetes/http/transport.ts';
-import { OPTIONAL_FIELDS } from '../../../support/optional-fields.ts';
+import { OPTIONAL_FIELDS } from '../../../support/objects/optional-fields.ts';
 
 const signal = AbortSignal.timeout(60_000);
 const containers = [{ name: 'main', image: 'i' }];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { servedTypes } from '../../../../kubernetes/client/served-types.ts';
-import { ScriptedApiServer, status } from '../../../support/scripted-api-server.ts';
+import { ScriptedApiServer, status } from '../../../support/doubles/scripted-api-server.ts';
 
 const resource = (plural: string, kind: string, scope: string, verbs: readonly string[]) =>
   ({ resource: plural, responseKind: { kind }, scope, verbs, subresources: [{ subresource: 'status' }] });

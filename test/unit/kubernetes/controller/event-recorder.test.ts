@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { EventRecorder, type RecorderLimits } from '../../../../kubernetes/controller/event-recorder.ts';
 import type { EventRecord } from '../../../../model/proxy/event-record.ts';
-import { ScriptedApiServer, SILENT, status } from '../../../support/scripted-api-server.ts';
+import { ScriptedApiServer, SILENT, status } from '../../../support/doubles/scripted-api-server.ts';
 
 const EVENT: EventRecord = {
   regarding: { apiVersion: 'v1', kind: 'Pod', namespace: 'a', name: 'p', uid: 'u' }, type: 'Warning', reason: 'NoRoom',

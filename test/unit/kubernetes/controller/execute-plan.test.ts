@@ -4,7 +4,7 @@ import { CLUSTER_TARGETS, NODES, PODS } from '../../../../api/resource-types.ts'
 import { isConflict } from '../../../../kubernetes/flow/api-error.ts';
 import { executePlan } from '../../../../kubernetes/controller/execute-plan.ts';
 import { NOTHING, type Command, type Plan } from '../../../../model/objects/plan.ts';
-import { ScriptedApiServer, status } from '../../../support/scripted-api-server.ts';
+import { ScriptedApiServer, status } from '../../../support/doubles/scripted-api-server.ts';
 
 const CREATE: Command = { kind: 'create', type: PODS, object: { metadata: { namespace: 'a', name: 'b' } } };
 const DELETE: Command = {

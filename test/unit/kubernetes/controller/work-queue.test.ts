@@ -5,7 +5,7 @@ import { beforeEach, describe, it, type TestContext } from 'node:test';
 import * as fc from 'fast-check';
 import { FairQueue } from '../../../../kubernetes/flow/fair-queue.ts';
 import { WorkQueue, type QueueObserver } from '../../../../kubernetes/controller/work-queue.ts';
-import { beginTurn } from '../../../support/begun-turn.ts';
+import { beginTurn } from '../../../support/processes/begun-turn.ts';
 
 /** Resolves when what has ended has made room, and what has its place then has had its turn of the event loop. */
 async function settled(): Promise<void> {

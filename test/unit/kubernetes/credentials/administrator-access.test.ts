@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { readKubeconfig, type ClusterConnection } from '../../../../kubernetes/credentials/kubeconfig.ts';
 import { Transport } from '../../../../kubernetes/http/transport.ts';
 import { openExchange } from '../../../../kubernetes/stream/stream-exchange.ts';
-import { ScriptedApiServer, type Exchange } from '../../../support/scripted-api-server.ts';
+import { ScriptedApiServer, type Exchange } from '../../../support/doubles/scripted-api-server.ts';
 
 let server: ScriptedApiServer;
 let proxy: Server;

@@ -10,7 +10,7 @@ import { stringify } from 'yaml';
 import { readKubeconfig, type ClusterConnection } from '../../../../kubernetes/credentials/kubeconfig.ts';
 import { resolveCredentials, type KubeconfigAuthor } from '../../../../kubernetes/credentials/kubeconfig-user.ts';
 import { AppError } from '../../../../process/errors.ts';
-import { codePoint } from '../../../support/code-points.ts';
+import { codePoint } from '../../../support/objects/code-points.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -4,9 +4,9 @@ import { getEventListeners } from 'node:events';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { forwardAbort, onAbort, within } from '../../../../kubernetes/flow/abort.ts';
-import { sourceFiles } from '../../../support/source-files.ts';
+import { sourceFiles } from '../../../support/rules/source-files.ts';
 
-const FORGOTTEN = fileURLToPath(new URL('../../../support/forgotten-listeners.js', import.meta.url));
+const FORGOTTEN = fileURLToPath(new URL('../../../support/processes/forgotten-listeners.js', import.meta.url));
 const listenersOf = (signal: AbortSignal) => getEventListeners(signal, 'abort').length;
 /** Ends with the reason of its signal. */
 const untilAborted = (signal: AbortSignal) =>

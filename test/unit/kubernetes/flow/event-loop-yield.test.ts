@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
 import { yieldToEventLoop } from '../../../../kubernetes/flow/event-loop-yield.ts';
 import { WorkQueue } from '../../../../kubernetes/controller/work-queue.ts';
-import { beginTurn } from '../../../support/begun-turn.ts';
+import { beginTurn } from '../../../support/processes/begun-turn.ts';
 
 function busyFor(ms: number): void {
   const until = performance.now() + ms;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { describe, it } from 'node:test';
-import { collectGarbage } from '../../../support/collect-garbage.ts';
+import { collectGarbage } from '../../../support/processes/collect-garbage.ts';
 import { FairQueue, namespaceOf } from '../../../../kubernetes/flow/fair-queue.ts';
 
 /** Everything in the order in which it is dequeued. */

@@ -17,7 +17,7 @@ import { TRANSPORT_TIMINGS } from '../../../../kubernetes/http/cluster-access.ts
 import { Transport, type Call } from '../../../../kubernetes/http/transport.ts';
 import { runBounded } from '../../../../process/programs/bounded-run.ts';
 import { CONDITIONS_AT_ONCE } from '../../../../scheduler/cycle/overdue-controller.ts';
-import { ScriptedApiServer, status, type Exchange } from '../../../support/scripted-api-server.ts';
+import { ScriptedApiServer, status, type Exchange } from '../../../support/doubles/scripted-api-server.ts';
 
 const GET: Call = { method: 'GET', path: '/api/v1/nodes' };
 const AGENT = 'isthmus-test/1';

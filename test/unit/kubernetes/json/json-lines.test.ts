@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { JsonLines, type ReadDocument } from '../../../../kubernetes/json/json-lines.ts';
-import { codePoint } from '../../../support/code-points.ts';
+import { codePoint } from '../../../support/objects/code-points.ts';
 
 const asJson: ReadDocument = (bytes, start, end) => JSON.parse(bytes.toString('utf8', start, end));
 

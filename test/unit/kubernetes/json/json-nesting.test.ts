@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { placeForScan, SCANNER } from '../../../../kubernetes/json/json-nesting.ts';
 import { endOfValue } from '../../../../kubernetes/json/json-scan.ts';
-import { codePoint } from '../../../support/code-points.ts';
+import { codePoint } from '../../../support/objects/code-points.ts';
 
 assert(SCANNER !== undefined, 'the engine that runs the tests has vector instructions');
 const scanner = SCANNER;

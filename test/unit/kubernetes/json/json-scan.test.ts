@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { endOfValue, skipSpace } from '../../../../kubernetes/json/json-scan.ts';
-import { codePoint } from '../../../support/code-points.ts';
+import { codePoint } from '../../../support/objects/code-points.ts';
 
 const json = fc.jsonValue({ stringUnit: codePoint })
   .chain((value) => fc.constantFrom(JSON.stringify(value), JSON.stringify(value, null, 2)));

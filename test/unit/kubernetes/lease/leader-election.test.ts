@@ -4,8 +4,8 @@ import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
 import type { LeaderElection } from '../../../../kubernetes/lease/leader-election.ts';
 import { LEASE_TIMINGS, QUICK_LEASE_TIMINGS } from '../../../../kubernetes/lease/lease-record.ts';
 import { LeaseDuration } from '../../../../kubernetes/lease/lease-duration.ts';
-import type { CallFate } from '../../../support/lease-store.ts';
-import { QUICK, VirtualElections } from '../../../support/virtual-elections.ts';
+import type { CallFate } from '../../../support/doubles/lease-store.ts';
+import { QUICK, VirtualElections } from '../../../support/doubles/virtual-elections.ts';
 
 const LOST: CallFate = { thereMs: 5, backMs: 5, lost: 'there' };
 

@@ -8,7 +8,9 @@ import type { KubernetesObject, Pod } from '../../../../api/objects/core.ts';
 import { PODS } from '../../../../api/resource-types.ts';
 import { UnreachableError } from '../../../../kubernetes/flow/api-error.ts';
 import { Informer, keyOf, type ConnectionState } from '../../../../kubernetes/watch/informer.ts';
-import { ScriptedApiServer, SILENT, type Exchange, skipBackoff, status } from '../../../support/scripted-api-server.ts';
+import {
+  ScriptedApiServer, SILENT, type Exchange, skipBackoff, status,
+} from '../../../support/doubles/scripted-api-server.ts';
 
 interface Record {
   readonly name: string;

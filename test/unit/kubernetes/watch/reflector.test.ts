@@ -10,8 +10,10 @@ import { ClusterClient } from '../../../../kubernetes/client/cluster-client.ts';
 import { reflect } from '../../../../kubernetes/watch/reflector.ts';
 import type { ReflectorSink } from '../../../../kubernetes/watch/watch-events.ts';
 import { Transport } from '../../../../kubernetes/http/transport.ts';
-import { collectGarbage } from '../../../support/collect-garbage.ts';
-import { ScriptedApiServer, SILENT, skipBackoff, status, type Exchange } from '../../../support/scripted-api-server.ts';
+import { collectGarbage } from '../../../support/processes/collect-garbage.ts';
+import {
+  ScriptedApiServer, SILENT, skipBackoff, status, type Exchange,
+} from '../../../support/doubles/scripted-api-server.ts';
 
 function pod(name: string, resourceVersion: string): KubernetesObject {
   return { metadata: { namespace: 'a', name, resourceVersion } };

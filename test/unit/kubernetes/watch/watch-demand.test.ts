@@ -5,7 +5,7 @@ import type { KubernetesObject, Pod } from '../../../../api/objects/core.ts';
 import { PODS } from '../../../../api/resource-types.ts';
 import { Informer } from '../../../../kubernetes/watch/informer.ts';
 import { WatchDemand } from '../../../../kubernetes/watch/watch-demand.ts';
-import { ScriptedApiServer, SILENT, skipBackoff, status } from '../../../support/scripted-api-server.ts';
+import { ScriptedApiServer, SILENT, skipBackoff, status } from '../../../support/doubles/scripted-api-server.ts';
 
 const MINUTE_MS = 60_000;
 

@@ -2,13 +2,13 @@
 // against a real API server.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { clusterRoles } from '../../../support/cluster-roles.ts';
+import { clusterRoles } from '../../../support/worlds/cluster-roles.ts';
 import {
   CLUSTER_SUMMARY_VIEWER_ROLE, SOURCE_ELSEWHERE_ROLE, SOURCE_ROLE,
 } from '../../../../model/access/component-accounts.ts';
 import type { RoleObject } from '../../../../model/access/rbac-objects.ts';
 import { identityManifests } from '../../../../peering/identity/source-identity.ts';
-import { documentedPermissions, permissionsOfRules } from '../../../support/documented-permissions.ts';
+import { documentedPermissions, permissionsOfRules } from '../../../support/docs/documented-permissions.ts';
 
 const rulesOf = (name: string) => clusterRoles().find(({ metadata }) => metadata.name === name)?.rules ?? [];
 const isRole = (object: { readonly kind?: string }): object is RoleObject =>

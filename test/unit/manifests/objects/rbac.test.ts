@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { BindingObject, PolicyRule, RoleObject } from '../../../../model/access/rbac-objects.ts';
 import { COMPONENT_ACCOUNTS, COMPONENT_PERMISSIONS } from '../../../../manifests/objects/component-permissions.ts';
 import { rbacManifests } from '../../../../manifests/objects/rbac.ts';
-import { clusterRoles } from '../../../support/cluster-roles.ts';
+import { clusterRoles } from '../../../support/worlds/cluster-roles.ts';
 import {
   ALL_COMPONENTS_ACCOUNT, COPIED_SECRET_READER_ROLE, FOLLOWED_READER_ROLE, targetSecretReaderBinding, TARGET_USERS,
 } from '../../../../model/access/component-accounts.ts';

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { KubernetesObject } from '../../../../api/objects/core.ts';
 import { PARENT_CLUSTER_LABEL } from '../../../../api/objects/keys.ts';
-import type { AskedPermission } from '../../../support/cel.ts';
-import { verdicts, type WriteRequest } from '../../../support/policy-verdicts.ts';
+import type { AskedPermission } from '../../../support/objects/cel.ts';
+import { verdicts, type WriteRequest } from '../../../support/objects/policy-verdicts.ts';
 
 /** A request, and what is said of it; undefined where it passes. */
 type Rows = Readonly<Record<string, readonly [request: WriteRequest, denied: RegExp | undefined]>>;

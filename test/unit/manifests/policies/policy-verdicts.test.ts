@@ -7,7 +7,7 @@ import {
 import { discoveryPolicy } from '../../../../manifests/policies/discovery-policy.ts';
 import { peeringPolicies } from '../../../../manifests/policies/peering-policy.ts';
 import { proxyPolicyManifests } from '../../../../manifests/policies/proxy-policy.ts';
-import type { AskedPermission } from '../../../support/cel.ts';
+import type { AskedPermission } from '../../../support/objects/cel.ts';
 import { create, judged, remove, update } from './judged-requests.ts';
 
 describe('what peering writes: the policies', () => {

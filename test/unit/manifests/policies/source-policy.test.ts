@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { rbacManifests } from '../../../../manifests/objects/rbac.ts';
-import { clusterRoles } from '../../../support/cluster-roles.ts';
+import { clusterRoles } from '../../../support/worlds/cluster-roles.ts';
 import { breaksOneOf } from '../../../../manifests/policies/admission-policy.ts';
 import { sourcePolicies } from '../../../../manifests/policies/source-policy.ts';
 import { CLUSTER_SUMMARY_VIEWER_ROLE } from '../../../../model/access/component-accounts.ts';

@@ -5,8 +5,8 @@ import {
   SENT_CHANGES_ANNOTATION, CHAPERON_FINALIZER, PARENT_CLUSTER_LABEL, PARENT_UID_LABEL, RUN_ONCE_FINALIZER,
 } from '../../../../api/objects/keys.ts';
 import { sourcePolicies } from '../../../../manifests/policies/source-policy.ts';
-import type { AskedPermission } from '../../../support/cel.ts';
-import type { WriteRequest } from '../../../support/policy-verdicts.ts';
+import type { AskedPermission } from '../../../support/objects/cel.ts';
+import type { WriteRequest } from '../../../support/objects/policy-verdicts.ts';
 import { create, isSource, judged, meta, OURS, remove, update } from './judged-requests.ts';
 
 const THEIRS = { [PARENT_CLUSTER_LABEL]: 'c2' };

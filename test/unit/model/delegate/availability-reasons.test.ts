@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { serverStateOf, type ServerState } from '../../../../model/delegate/availability-reasons.ts';
 import { toProfileStatus, type PublishedTarget } from '../../../../scheduler/publishing/cluster-profile.ts';
-import { ROOT } from '../../../support/documented-blocks.ts';
+import { ROOT } from '../../../support/docs/documented-blocks.ts';
 import { toTargetStatus } from '../../../../virtual-node/node/target-status.ts';
 
 const NOW = '2026-07-01T12:00:00Z';

@@ -9,11 +9,11 @@ import {
 import {
   DELEGATE_REJECTED, toChaperonRecord, toDelegatePodRecord,
 } from '../../../../model/delegate/cached-delegate.ts';
-import { haveOneHiddenClass } from '../../../support/hidden-class.ts';
+import { haveOneHiddenClass } from '../../../support/rules/hidden-class.ts';
 import {
   aChaperon, aChaperonRecord, aDelegate, aDelegateRecord,
   annotated, aPod, frozen, scheduled, terminating, unschedulable, withMetadata, withoutAnnotation, withStatus,
-} from '../../../support/builders.ts';
+} from '../../../support/objects/builders.ts';
 
 describe('records of a target', () => {
   const named = (index: number) => withMetadata({ name: `web-${index}`, uid: `uid-${index}` });

@@ -8,7 +8,7 @@ import {
   candidateLeaseName, CONFIRM_MARGIN_MS, CONFIRM_WITHIN_MS, confirmBefore, hasSurelyStopped, isCandidateLease,
   isUnconfirmed, STOP_ALLOWANCE_MS, UNCONFIRMED_GRACE_SECONDS, toBeConfirmed,
 } from '../../../../model/delegate/confirmation.ts';
-import { aChaperon, annotated, frozen, withMetadata } from '../../../support/builders.ts';
+import { aChaperon, annotated, frozen, withMetadata } from '../../../support/objects/builders.ts';
 
 const at = (ms: number): string => new Date(ms).toISOString();
 const time = fc.integer({ min: Date.parse('2020-01-01T00:00:00Z'), max: Date.parse('2040-01-01T00:00:00Z') });

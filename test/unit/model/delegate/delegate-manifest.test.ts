@@ -6,7 +6,7 @@ import * as fc from 'fast-check';
 import * as keys from '../../../../api/objects/keys.ts';
 import { toDelegateMeta } from '../../../../model/delegate/delegate-manifest.ts';
 import { isElected } from '../../../../model/pod/pod.ts';
-import { aChaperon, annotated, aPod, frozen, labelled, withMetadata } from '../../../support/builders.ts';
+import { aChaperon, annotated, aPod, frozen, labelled, withMetadata } from '../../../support/objects/builders.ts';
 
 /** Read on PodChaperons by the target's controllers; on a pod they would mean nothing, or mislead. */
 const OF_CHAPERONS = [

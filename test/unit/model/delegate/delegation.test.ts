@@ -13,7 +13,7 @@ import { toDelegatePodRecord, type Chaperon } from '../../../../model/delegate/c
 import {
   aChaperon, aChaperonRecord, aDelegate,
   annotated, frozen, inPhase, PROXY_UID, terminating, withFinalizers, withMetadata, withoutOwner, withSpec, type Change,
-} from '../../../support/builders.ts';
+} from '../../../support/objects/builders.ts';
 
 /** A delegate that the source made itself, as it is remembered. */
 function aDirect(...changes: Change<Pod>[]): Chaperon {

@@ -7,7 +7,7 @@ import { toDelegatePod } from '../../../../delegate-controller/chaperon/make-del
 import { DELEGATIONS } from '../../../../model/delegate/delegation.ts';
 import { toPodChaperon } from '../../../../model/delegate/pod-chaperon.ts';
 import { downwardText } from '../../../../model/delegate/downward-api.ts';
-import { aPod, annotated, frozen, labelled, withSpec, type Change } from '../../../support/builders.ts';
+import { aPod, annotated, frozen, labelled, withSpec, type Change } from '../../../support/objects/builders.ts';
 
 const PARENT = { clusterId: 'source-uid', namespace: 'team-a', name: 'web-7d4b9-x2x4z', uid: 'proxy-uid' };
 const INDEX = 'batch.kubernetes.io/job-completion-index';

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { withOwnGenerations } from '../../../../model/delegate/observed-generation.ts';
 import { writeSentChanges } from '../../../../model/pod/live-changes.ts';
 import { SENT_CHANGES_ANNOTATION } from '../../../../api/objects/keys.ts';
-import { aChaperonRecord, aDelegateRecord, annotated, withMetadata } from '../../../support/builders.ts';
+import { aChaperonRecord, aDelegateRecord, annotated, withMetadata } from '../../../support/objects/builders.ts';
 
 const carried = (of: string) => annotated({ [SENT_CHANGES_ANNOTATION]: writeSentChanges({ of, changes: {} }) });
 const generation = (of: number) => withMetadata({ generation: of });

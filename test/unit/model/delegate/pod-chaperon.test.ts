@@ -15,7 +15,7 @@ import { prefixLabels, toPodChaperon } from '../../../../model/delegate/pod-chap
 import { restoreSourcePod } from '../../../../model/proxy/admission-record.ts';
 import {
   aPod, annotated, frozen, labelled, withFinalizers, withMetadata, withSpec, withStatus, type Change,
-} from '../../../support/builders.ts';
+} from '../../../support/objects/builders.ts';
 
 const PARENT = { clusterId: 'source-uid', namespace: 'team-a', name: 'web-0', uid: 'proxy-uid' };
 const TOKEN_PATH = '/var/run/secrets/kubernetes.io/serviceaccount';

@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { ClusterSummary } from '../../../../api/kinds/cluster-summary.ts';
 import { isRenewal, toKnownSummary } from '../../../../model/delegate/summary-figures.ts';
-import { frozen } from '../../../support/builders.ts';
-import { haveOneHiddenClass } from '../../../support/hidden-class.ts';
+import { frozen } from '../../../support/objects/builders.ts';
+import { haveOneHiddenClass } from '../../../support/rules/hidden-class.ts';
 
 const ROOM = { cpu: '8', memory: '8Gi' };
 /** A new copy at each call, as it is parsed from a watch event. */

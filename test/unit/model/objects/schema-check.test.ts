@@ -4,7 +4,7 @@ import type { Schema } from '../../../../api/objects/schema.ts';
 import { expectShape, shapeProblem, violationOf, type Shape } from '../../../../model/objects/schema-check.ts';
 import { REPORTED_POD_SHAPE, SUMMARY_SHAPE } from '../../../../model/delegate/target-answer-shapes.ts';
 import { toChaperonRecord, toDelegatePodRecord } from '../../../../model/delegate/cached-delegate.ts';
-import { aChaperon, aDelegate, inPhase, scheduled } from '../../../support/builders.ts';
+import { aChaperon, aDelegate, inPhase, scheduled } from '../../../support/objects/builders.ts';
 
 const SHAPE: Shape = {
   type: 'object',

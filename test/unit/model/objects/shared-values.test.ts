@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { SharedValues } from '../../../../model/objects/shared-values.ts';
-import { frozen } from '../../../support/builders.ts';
+import { frozen } from '../../../support/objects/builders.ts';
 
 /** Another text with the same characters. */
 const copyOf = (text: string): string => JSON.parse(JSON.stringify(text)) as string;

@@ -9,7 +9,9 @@ import {
   gatesOf, planLiveChanges, readSentChanges, specChangesOf, specDigests, stateOf, withTakenBack, writeSentChanges,
   type LiveChanges,
 } from '../../../../model/pod/live-changes.ts';
-import { aDelegate, annotated, aProxy, frozen, onNode, withCondition, withSpec } from '../../../support/builders.ts';
+import {
+  aDelegate, annotated, aProxy, frozen, onNode, withCondition, withSpec,
+} from '../../../support/objects/builders.ts';
 
 const BEFORE: PodSpec = {
   containers: [{ name: 'app', image: 'app:1' }, { name: 'side', image: 'side:1' }],

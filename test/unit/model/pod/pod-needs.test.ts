@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { PodSpec } from '../../../../api/objects/core.ts';
 import { isSelected, podNeeds, podReferences } from '../../../../model/pod/pod-needs.ts';
-import { aPod, labelled, named, withSpec, withUid } from '../../../support/builders.ts';
+import { aPod, labelled, named, withSpec, withUid } from '../../../support/objects/builders.ts';
 
 const container = (fields: object): Partial<PodSpec> => ({ containers: [{ name: 'a', ...fields }] });
 const volume = (source: object): Partial<PodSpec> => ({ volumes: [{ name: 'v', ...source }] });

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { securityProblems } from '../../../../model/pod/pod-security.ts';
-import { podsOfAllKinds } from '../../../support/pods-of-all-kinds.ts';
+import { podsOfAllKinds } from '../../../support/objects/pods-of-all-kinds.ts';
 
 const problems = (spec: unknown, level: 'baseline' | 'restricted' = 'baseline', annotations = {}) =>
   securityProblems({ annotations, spec }, level);

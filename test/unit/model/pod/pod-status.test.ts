@@ -5,7 +5,7 @@ import type { Condition, PodStatus } from '../../../../api/objects/core.ts';
 import {
   digestOf, copiedStatus, sourceConditions, statusOfContainers, toStatusPatch, withSourceConditions,
 } from '../../../../model/pod/pod-status.ts';
-import { afterMergePatch, frozen } from '../../../support/builders.ts';
+import { afterMergePatch, frozen } from '../../../support/objects/builders.ts';
 
 describe('copiedStatus', () => {
   it('keeps the fields that a user looks at', () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { FENCE_ANNOTATION } from '../../../../api/objects/keys.ts';
 import { withFailover, failoverGraceSecondsOf, leaseName } from '../../../../model/pod/source-lease.ts';
-import { aChaperon, aChaperonRecord, annotated, aProxyRecord, withSpec } from '../../../support/builders.ts';
+import { aChaperon, aChaperonRecord, annotated, aProxyRecord, withSpec } from '../../../support/objects/builders.ts';
 
 describe('a pod that its target may have to stop', () => {
   it('says how long its containers may take', () => assert.equal(

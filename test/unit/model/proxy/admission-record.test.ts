@@ -10,7 +10,9 @@ import {
 import { USER_POD_ANNOTATIONS } from '../../../../model/pod/pod-annotations.ts';
 import { restoreSourcePod, writeAdmissionRecord } from '../../../../model/proxy/admission-record.ts';
 import { toPodChaperon } from '../../../../model/delegate/pod-chaperon.ts';
-import { aPod, annotated, aProxy, frozen, labelled, withFinalizers, withSpec } from '../../../support/builders.ts';
+import {
+  aPod, annotated, aProxy, frozen, labelled, withFinalizers, withSpec,
+} from '../../../support/objects/builders.ts';
 
 const PARENT = { clusterId: 'c', namespace: 'team-a', name: 'web', uid: 'u' };
 const recorded = (record: unknown, ...changes: Parameters<typeof aProxy>) =>

@@ -6,7 +6,7 @@ import { DELEGATE_ANNOTATIONS_ANNOTATION, ELECT_ANNOTATION } from '../../../../a
 import {
   copiedAnnotationKeys, copyableAnnotations, toAnnotationPatch,
 } from '../../../../model/proxy/copied-annotations.ts';
-import { afterMergePatch } from '../../../support/builders.ts';
+import { afterMergePatch } from '../../../support/objects/builders.ts';
 
 describe('copyableAnnotations', () => {
   it("leaves out ours and Kubernetes' own", () => {

@@ -9,7 +9,7 @@ import {
   PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL,
 } from '../../../../api/objects/keys.ts';
 import { prefixLabels, toPodChaperon } from '../../../../model/delegate/pod-chaperon.ts';
-import { aPod, annotated, labelled } from '../../../support/builders.ts';
+import { aPod, annotated, labelled } from '../../../support/objects/builders.ts';
 
 const PARENT = { clusterId: 'source-uid', namespace: 'team-a', name: 'web-0', uid: 'proxy-uid' };
 

@@ -8,12 +8,12 @@ import {
   holdsFinalizer, planFinalizerRemoval, planReleaseAtOnce, sourcePodOf, toProxyPodRecord, type ProxyPod,
 } from '../../../../model/proxy/proxy-pod.ts';
 import { SharedValues } from '../../../../model/objects/shared-values.ts';
-import { haveOneHiddenClass } from '../../../support/hidden-class.ts';
+import { haveOneHiddenClass } from '../../../support/rules/hidden-class.ts';
 import {
   aPod, aProxy, aProxyRecord, annotated, frozen,
   inPhase, onNode, terminating, unschedulable, withCondition, withFinalizers, withMetadata, withoutAnnotation, withSpec,
   withStatus, type Change,
-} from '../../../support/builders.ts';
+} from '../../../support/objects/builders.ts';
 
 describe('toProxyPodRecord', () => {
   it('remembers no pod of anybody else', () => assert.equal(toProxyPodRecord(aPod()), undefined));

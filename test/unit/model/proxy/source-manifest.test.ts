@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { Pod } from '../../../../api/objects/core.ts';
 import { restoreManifest, saveManifest } from '../../../../model/proxy/source-manifest.ts';
-import { aPod, annotated, frozen, withRequests } from '../../../support/builders.ts';
+import { aPod, annotated, frozen, withRequests } from '../../../support/objects/builders.ts';
 
 describe('source manifest', () => {
   it('gives back any pod that was saved, known fields or not', () => {

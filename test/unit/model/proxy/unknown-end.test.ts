@@ -5,7 +5,9 @@ import * as fc from 'fast-check';
 import type { PodPhase } from '../../../../api/objects/core.ts';
 import { DELEGATE_FINALIZER } from '../../../../api/objects/keys.ts';
 import { planUnknownEnd } from '../../../../model/proxy/unknown-end.ts';
-import { afterStatusPatches, aProxy, aProxyRecord, inPhase, withFinalizers } from '../../../support/builders.ts';
+import {
+  afterStatusPatches, aProxy, aProxyRecord, inPhase, withFinalizers,
+} from '../../../support/objects/builders.ts';
 
 const JOB_TRACKING = 'batch.kubernetes.io/job-tracking';
 const phases: readonly PodPhase[] = ['Pending', 'Running', 'Succeeded', 'Failed', 'Unknown'];

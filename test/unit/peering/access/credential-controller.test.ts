@@ -13,7 +13,7 @@ import {
   sourceSideManifests, targetKubeconfig, type Peering,
 } from '../../../../peering/access/target-access.ts';
 import type { TargetClusters } from '../../../../targets/target-clusters.ts';
-import { MemoryCluster } from '../../../support/memory-cluster.ts';
+import { MemoryCluster } from '../../../support/doubles/memory-cluster.ts';
 
 const NOW = Date.parse('2026-01-02T00:00:00Z');
 const peering: Peering = { name: 'eu', sourceId: '0123abcd', installNamespace: 'isthmus-system' };

@@ -8,7 +8,7 @@ import type { BindingObject, RoleObject } from '../../../../model/access/rbac-ob
 import {
   parseGrant, sourceName, sourceSideManifests, targetKubeconfig, tokenOf, withToken, type Peering,
 } from '../../../../peering/access/target-access.ts';
-import { webAddress } from '../../../support/web-addresses.ts';
+import { webAddress } from '../../../support/objects/web-addresses.ts';
 
 const whole: Peering =
   { name: 'c2', sourceId: '0123abcd-1111-4222-8333-444455556666', installNamespace: 'isthmus-system' };

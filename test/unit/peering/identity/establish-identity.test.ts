@@ -12,7 +12,7 @@ import {
 } from '../../../../model/access/component-accounts.ts';
 import { establishIdentity, identityTypeOf } from '../../../../peering/identity/establish-identity.ts';
 import type { SourceIdentity } from '../../../../peering/identity/source-identity.ts';
-import { MemoryCluster, type Stored } from '../../../support/memory-cluster.ts';
+import { MemoryCluster, type Stored } from '../../../support/doubles/memory-cluster.ts';
 
 const INSTALL = 'isthmus-system';
 const POLICIES = [VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS].flatMap(

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import type { KubernetesObject } from '../../../../api/objects/core.ts';
 import { SOURCE_ANNOTATION } from '../../../../api/objects/keys.ts';
 import { startSources } from '../../../../peering/identity/source-controller.ts';
-import { ScriptedApiServer, SILENT, type Exchange } from '../../../support/scripted-api-server.ts';
+import { ScriptedApiServer, SILENT, type Exchange } from '../../../support/doubles/scripted-api-server.ts';
 
 const SOURCE: KubernetesObject = {
   metadata: { name: 'berlin', uid: 'u1', resourceVersion: '5', generation: 1 },

@@ -6,7 +6,7 @@ import { startJoining } from '../../../../peering/invitation/join-controller.ts'
 import { INVITATION_AUDIENCE } from '../../../../peering/invitation/join-decision.ts';
 import { createReceiver } from '../../../../process/crypto/sealed-message.ts';
 import { signToken } from '../../../../process/crypto/signed-token.ts';
-import { ScriptedApiServer, SILENT, status, type Exchange } from '../../../support/scripted-api-server.ts';
+import { ScriptedApiServer, SILENT, status, type Exchange } from '../../../support/doubles/scripted-api-server.ts';
 
 const KEY = Buffer.alloc(32, 1);
 const AT = { namespace: 'isthmus-system', resourceVersion: '5' };

@@ -5,7 +5,7 @@ import type { KubernetesObject } from '../../../../api/objects/core.ts';
 import { OWN_ENDPOINT_LABEL } from '../../../../api/objects/keys.ts';
 import { PodPlaneController } from '../../../../pod-plane/nodes/pod-plane-controller.ts';
 import type { RouteAgent, RouteAgentFacts } from '../../../../pod-plane/nodes/route-agent.ts';
-import { ScriptedApiServer, SILENT } from '../../../support/scripted-api-server.ts';
+import { ScriptedApiServer, SILENT } from '../../../support/doubles/scripted-api-server.ts';
 
 const node = (name: string, address: string) => ({
   metadata: { name, resourceVersion: '1' }, spec: {},

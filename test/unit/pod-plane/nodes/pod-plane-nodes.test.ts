@@ -11,8 +11,8 @@ import { campaign } from '../../../../pod-plane/nodes/pod-plane-node-controller.
 import type { RouteAgentFacts } from '../../../../pod-plane/nodes/route-agent.ts';
 import { toPlaneKeySecret } from '../../../../pod-plane/plan/plane-keys.ts';
 import { newPrivateKey } from '../../../../pod-plane/wireguard/make-wireguard-key.ts';
-import { HeldCluster } from '../../../support/held-cluster.ts';
-import { SILENT } from '../../../support/scripted-api-server.ts';
+import { HeldCluster } from '../../../support/doubles/held-cluster.ts';
+import { SILENT } from '../../../support/doubles/scripted-api-server.ts';
 import { endpoint, lease, member, NAMESPACE, node, OWN } from './plane-objects.ts';
 
 const KEY = newPrivateKey();

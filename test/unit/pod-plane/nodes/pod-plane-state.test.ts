@@ -4,8 +4,8 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { GATEWAY_NODE_LABEL, OWN_ENDPOINT_LABEL, PROVIDER_KEY, PROVIDER_VALUE } from '../../../../api/objects/keys.ts';
 import { CLUSTERSET_ENDPOINTS, CLUSTERSET_GATEWAYS, LEASES, NODES } from '../../../../api/resource-types.ts';
 import { PodPlaneState } from '../../../../pod-plane/nodes/pod-plane-state.ts';
-import { HeldCluster } from '../../../support/held-cluster.ts';
-import { SILENT } from '../../../support/scripted-api-server.ts';
+import { HeldCluster } from '../../../support/doubles/held-cluster.ts';
+import { SILENT } from '../../../support/doubles/scripted-api-server.ts';
 import { endpoint, gateway, lease, NAMESPACE, node, OWN } from './plane-objects.ts';
 
 let cluster: HeldCluster;

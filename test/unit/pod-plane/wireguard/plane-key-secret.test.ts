@@ -8,7 +8,7 @@ import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
 import { beginRotation, PLANE_KEY_SECRET, SPREAD_MS, toPlaneKeySecret } from '../../../../pod-plane/plan/plane-keys.ts';
 import { newPrivateKey } from '../../../../pod-plane/wireguard/make-wireguard-key.ts';
 import { keepPlaneKeys } from '../../../../pod-plane/wireguard/plane-key-secret.ts';
-import { HeldCluster } from '../../../support/held-cluster.ts';
+import { HeldCluster } from '../../../support/doubles/held-cluster.ts';
 
 const NAMESPACE = 'isthmus-system';
 const NOW = Date.parse('2026-01-01T00:00:00Z');

@@ -10,7 +10,7 @@ import { LINK_NAMES, type NetworkKeeper } from '../../../../pod-plane/network/no
 import { newPrivateKey } from '../../../../pod-plane/wireguard/make-wireguard-key.ts';
 import { WireguardDriver, type WireguardDriverOptions } from '../../../../pod-plane/wireguard/wireguard-cable.ts';
 import type { WireguardProcess } from '../../../../pod-plane/wireguard/wireguard-process.ts';
-import { SILENT } from '../../../support/scripted-api-server.ts';
+import { SILENT } from '../../../support/doubles/scripted-api-server.ts';
 
 const PEER: PodPeer = {
   clusterId: 'us', addresses: ['gateway.example:51820'], publicKeys: [newPrivateKey()], ranges: ['10.2.0.0/16'],

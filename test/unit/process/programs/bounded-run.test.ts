@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { runBounded, type BoundedRun } from '../../../../process/programs/bounded-run.ts';
-import { eventually } from '../../../support/eventually.ts';
+import { eventually } from '../../../support/history/eventually.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'isthmus-run-'));
 after(() => rmSync(folder, { recursive: true }));

@@ -6,7 +6,7 @@ import { connect as connectTls } from 'node:tls';
 import { describe, it } from 'node:test';
 import { createAuthority } from '../../../../process/crypto/certificate-authority.ts';
 import { Handshakes } from '../../../../process/servers/handshakes.ts';
-import { closedSocket } from '../../../support/closed-socket.ts';
+import { closedSocket } from '../../../support/faults/closed-socket.ts';
 
 describe('the handshakes of a server that ends', () => {
   it('are ended, whether they have begun or not, and no connection that is through', { timeout: 10_000 }, async (t) => {

@@ -6,7 +6,7 @@ import { connect as connectTls } from 'node:tls';
 import { describe, it } from 'node:test';
 import { createAuthority } from '../../../../process/crypto/certificate-authority.ts';
 import { OpenConnections } from '../../../../process/servers/open-connections.ts';
-import { closedSocket } from '../../../support/closed-socket.ts';
+import { closedSocket } from '../../../support/faults/closed-socket.ts';
 
 describe('the connections of a server that ends', () => {
   it('end at once: those that say nothing, that still shake hands, and that wait for an answer',

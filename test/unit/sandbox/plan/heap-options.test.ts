@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { describe, it } from 'node:test';
 import { parse } from 'yaml';
 import { heapOptions, type MemoryLimit } from '../../../../sandbox/plan/heap-options.ts';
-import { textOf } from '../../../support/documented-blocks.ts';
+import { textOf } from '../../../support/docs/documented-blocks.ts';
 
 const LIMIT_MIB = "require('node:v8').getHeapStatistics().heap_size_limit / 1048576";
 

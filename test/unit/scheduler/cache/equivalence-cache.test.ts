@@ -11,7 +11,7 @@ import type { NodeRequirements } from '../../../../scheduler/snapshot/node-requi
 import { TargetViews, type TargetIdentity } from '../../../../scheduler/cache/target-views.ts';
 import type { ClusterConstraints } from '../../../../model/proxy/proxy-pod.ts';
 import { toVirtualNodeInfo } from '../../../../scheduler/snapshot/virtual-node-info.ts';
-import { aPlace, aPodWithConstraints, placed, rulesOf } from '../../../support/placement.ts';
+import { aPlace, aPodWithConstraints, placed, rulesOf } from '../../../support/objects/placement.ts';
 
 const REJECTION: Rejection = { reason: 'Unschedulable', message: 'quota' };
 

@@ -9,7 +9,7 @@ import type { PodChaperon } from '../../../../api/kinds/pod-chaperon.ts';
 import { pendingCandidates } from '../../../../scheduler/cache/pending-candidates.ts';
 import {
   aChaperonRecord, aDelegateRecord, inPhase, terminating, withCondition, withMetadata, type Change,
-} from '../../../support/builders.ts';
+} from '../../../support/objects/builders.ts';
 
 const summary =
   { metadata: {}, observed: { podsResourceVersion: '100', time: '2026-01-01T00:01:00.300Z' } } as ClusterSummary;

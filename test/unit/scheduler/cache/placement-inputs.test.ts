@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { TARGET_LABELS_ANNOTATION } from '../../../../api/objects/keys.ts';
 import type { KubernetesObject, Node } from '../../../../api/objects/core.ts';
 import { PlacementInputs } from '../../../../scheduler/cache/placement-inputs.ts';
-import { ScriptedApiServer, SILENT, status, type Exchange } from '../../../support/scripted-api-server.ts';
+import { ScriptedApiServer, SILENT, status, type Exchange } from '../../../support/doubles/scripted-api-server.ts';
 
 const NODES = '/api/v1/nodes';
 let version = 100;

@@ -7,8 +7,8 @@ import { targetKey } from '../../../../model/naming/target-ref.ts';
 import { toTargetCapacity } from '../../../../scheduler/snapshot/target-capacity.ts';
 import type { NodeRequirements } from '../../../../scheduler/snapshot/node-requirements.ts';
 import { TargetViews, type TargetIdentity } from '../../../../scheduler/cache/target-views.ts';
-import { frozen } from '../../../support/builders.ts';
-import { haveOneHiddenClass } from '../../../support/hidden-class.ts';
+import { frozen } from '../../../support/objects/builders.ts';
+import { haveOneHiddenClass } from '../../../support/rules/hidden-class.ts';
 
 const ROOM = { cpu: '8', memory: '8Gi', pods: '110' };
 const C1 = identityOf('c1');

@@ -16,7 +16,7 @@ import type { TargetCluster } from '../../../../targets/target-cluster.ts';
 import type { TargetClusters } from '../../../../targets/target-clusters.ts';
 import {
   aChaperonRecord, aDelegateRecord, annotated, inPhase, withUid,
-} from '../../../support/builders.ts';
+} from '../../../support/objects/builders.ts';
 
 describe('createCandidate', () => {
   const chaperon: PodChaperon = {

@@ -6,7 +6,7 @@ import { PARENT_UID_LABEL } from '../../../../api/objects/keys.ts';
 import type { PodChaperon } from '../../../../api/kinds/pod-chaperon.ts';
 import { ClusterClient } from '../../../../kubernetes/client/cluster-client.ts';
 import { Transport } from '../../../../kubernetes/http/transport.ts';
-import { ScriptedApiServer, status } from '../../../support/scripted-api-server.ts';
+import { ScriptedApiServer, status } from '../../../support/doubles/scripted-api-server.ts';
 import { TRANSPORT_TIMINGS } from '../../../../kubernetes/http/cluster-access.ts';
 import {
   connectionTimeoutMs, createCandidate, type CandidateAnswer,

@@ -7,7 +7,7 @@ import type { DecisionToLog } from '../../../../scheduler/explain/decision-log.t
 import { ClusterCache, type ObservedClusters } from '../../../../scheduler/cycle/cluster-cache.ts';
 import type { PolicyIndex } from '../../../../scheduler/snapshot/placement-rules.ts';
 import { TargetChooser, type ChooserOptions } from '../../../../scheduler/cycle/choose-target.ts';
-import { annotated, aProxyRecord, labelled, named, withRequests, withUid } from '../../../support/builders.ts';
+import { annotated, aProxyRecord, labelled, named, withRequests, withUid } from '../../../support/objects/builders.ts';
 
 const MEMBERS = 10;
 const TARGET = { ref: { kind: 'ClusterTarget', name: 'c' } as const, key: 'ClusterTarget/c', nodeName: 'admiralty-c' };

@@ -5,7 +5,7 @@ import type { ProxyPod } from '../../../../model/proxy/proxy-pod.ts';
 import { ClusterCache, type ObservedClusters } from '../../../../scheduler/cycle/cluster-cache.ts';
 import {
   aChaperonRecord, aDelegateRecord, aProxyRecord, scheduled, withMetadata, withUid,
-} from '../../../support/builders.ts';
+} from '../../../support/objects/builders.ts';
 
 type ProxyListener = (key: string, before: ProxyPod | undefined, after: ProxyPod | undefined) => void;
 

@@ -11,8 +11,8 @@ import type { ChangeListener } from '../../../../kubernetes/watch/informer.ts';
 import type { ProxyPod } from '../../../../model/proxy/proxy-pod.ts';
 import { Confirmations, type ConfirmationOptions } from '../../../../scheduler/cycle/confirmation-controller.ts';
 import type { TargetCluster } from '../../../../targets/target-cluster.ts';
-import { aProxyRecord, annotated, labelled, onNode, withUid } from '../../../support/builders.ts';
-import { SILENT } from '../../../support/scripted-api-server.ts';
+import { aProxyRecord, annotated, labelled, onNode, withUid } from '../../../support/objects/builders.ts';
+import { SILENT } from '../../../support/doubles/scripted-api-server.ts';
 
 const PROXY = aProxyRecord();
 

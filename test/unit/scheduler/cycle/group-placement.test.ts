@@ -3,13 +3,15 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { POD_GROUP_LABEL, POD_GROUP_MIN_COUNT_ANNOTATION } from '../../../../api/objects/keys.ts';
-import { annotated, labelled, named, onNode, terminating, withRequests, withUid } from '../../../support/builders.ts';
-import { aBook, aClusterPolicy } from '../../../support/placement.ts';
+import {
+  annotated, labelled, named, onNode, terminating, withRequests, withUid,
+} from '../../../support/objects/builders.ts';
+import { aBook, aClusterPolicy } from '../../../support/objects/placement.ts';
 import {
   aPodOf, FORBIDDEN, gated, homesOf, REJECTED, ROOM, SCHEDULED, writesOf,
-} from '../../../support/scheduled-pods.ts';
+} from '../../../support/objects/scheduled-pods.ts';
 import { GROUP_TIMEOUT_MS } from '../../../../scheduler/cycle/placement.ts';
-import { aSchedulingWorld } from '../../../support/scheduling-world.ts';
+import { aSchedulingWorld } from '../../../support/doubles/scheduling-world.ts';
 
 const member = (uid: string, minCount = 2) => aPodOf(
   uid, named(uid), labelled({ [POD_GROUP_LABEL]: 'train' }), withRequests({ cpu: '2' }),

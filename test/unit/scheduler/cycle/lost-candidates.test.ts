@@ -7,12 +7,12 @@ import { ApiError, UnreachableError } from '../../../../kubernetes/flow/api-erro
 import { toBeConfirmed } from '../../../../model/delegate/confirmation.ts';
 import { toPodChaperon } from '../../../../model/delegate/pod-chaperon.ts';
 import type { PolicyIndex } from '../../../../scheduler/snapshot/placement-rules.ts';
-import { aPod, named, onNode, withMetadata } from '../../../support/builders.ts';
-import { aBook, aClusterPolicy } from '../../../support/placement.ts';
+import { aPod, named, onNode, withMetadata } from '../../../support/objects/builders.ts';
+import { aBook, aClusterPolicy } from '../../../support/objects/placement.ts';
 import {
   aPodOf, aPodRecord, before, FORBIDDEN, homesOf, REJECTED, ROOM, SCHEDULED, sent, writesOf,
-} from '../../../support/scheduled-pods.ts';
-import { aSchedulingWorld } from '../../../support/scheduling-world.ts';
+} from '../../../support/objects/scheduled-pods.ts';
+import { aSchedulingWorld } from '../../../support/doubles/scheduling-world.ts';
 
 describe('a create of which nobody knows', () => {
   it('keeps the pod with its target, and is asked for again until it is known', async (t) => {

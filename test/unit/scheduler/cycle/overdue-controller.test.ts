@@ -12,9 +12,9 @@ import {
 } from '../../../../scheduler/cycle/overdue-pod.ts';
 import {
   aProxy, onNode, terminating, withCondition, withMetadata, withSpec, withUid, type Change,
-} from '../../../support/builders.ts';
-import { ToldInformer } from '../../../support/scheduling-world.ts';
-import { SILENT } from '../../../support/scripted-api-server.ts';
+} from '../../../support/objects/builders.ts';
+import { ToldInformer } from '../../../support/doubles/scheduling-world.ts';
+import { SILENT } from '../../../support/doubles/scripted-api-server.ts';
 
 const LOST: Delay = { target: 'ClusterTarget/c', mayHaveCandidate: true, outageMs: 0 };
 const replica = withMetadata(

@@ -5,7 +5,7 @@ import type { ProxyPod } from '../../../../model/proxy/proxy-pod.ts';
 import {
   NO_DELAY, planOverdue, REPLACE_AFTER_MS, REASON_AFTER_MS, type Delay,
 } from '../../../../scheduler/cycle/overdue-pod.ts';
-import { aProxyRecord, withMetadata, withUid } from '../../../support/builders.ts';
+import { aProxyRecord, withMetadata, withUid } from '../../../support/objects/builders.ts';
 
 const NOW = '2026-01-01T00:00:00Z';
 const owned = (kind: string) =>

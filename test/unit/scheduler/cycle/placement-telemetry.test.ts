@@ -4,7 +4,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { METRICS } from '../../../../process/metrics.ts';
 import { PodMemory } from '../../../../scheduler/cycle/pod-memory.ts';
 import { recordBound, recordCandidate } from '../../../../scheduler/cycle/placement-telemetry.ts';
-import { aProxyRecord, withMetadata } from '../../../support/builders.ts';
+import { aProxyRecord, withMetadata } from '../../../support/objects/builders.ts';
 
 const BOUND = 'isthmus_scheduling_pod_bound_duration_seconds';
 const CANDIDATE = 'isthmus_scheduling_candidate_duration_seconds';

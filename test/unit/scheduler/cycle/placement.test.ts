@@ -15,7 +15,7 @@ import {
   aChaperonRecord, annotated, aDelegateRecord,
   aProxyRecord, frozen, inPhase, onNode, scheduled, terminating, unschedulable, withCondition, withFinalizers, withSpec,
   withMetadata, withUid, type Change,
-} from '../../../support/builders.ts';
+} from '../../../support/objects/builders.ts';
 
 const NOW = 1_000_000;
 const gated = withCondition({

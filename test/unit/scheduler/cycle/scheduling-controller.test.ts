@@ -6,8 +6,10 @@ import type { ProxyPod } from '../../../../model/proxy/proxy-pod.ts';
 import type { DecisionToLog } from '../../../../scheduler/explain/decision-log.ts';
 import { startScheduling, type SchedulingOptions } from '../../../../scheduler/cycle/scheduling-controller.ts';
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
-import { aChaperonRecord, aDelegateRecord, aProxyRecord, scheduled, withRequests } from '../../../support/builders.ts';
-import { SILENT } from '../../../support/scripted-api-server.ts';
+import {
+  aChaperonRecord, aDelegateRecord, aProxyRecord, scheduled, withRequests,
+} from '../../../support/objects/builders.ts';
+import { SILENT } from '../../../support/doubles/scripted-api-server.ts';
 
 const TARGET = { ref: { kind: 'ClusterTarget', name: 'c' } as const, key: 'ClusterTarget/c', nodeName: 'admiralty-c' };
 const FIVE_MINUTES_MS = 5 * 60_000;

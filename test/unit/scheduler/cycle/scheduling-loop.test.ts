@@ -8,12 +8,14 @@ import { SPEC_AT_BIND_ANNOTATION } from '../../../../api/objects/keys.ts';
 import { ApiError, UnreachableError } from '../../../../kubernetes/flow/api-error.ts';
 import { specDigests } from '../../../../model/pod/live-changes.ts';
 import { METRICS } from '../../../../process/metrics.ts';
-import { inPhase, named, terminating, withFinalizers, withMetadata, withSpec } from '../../../support/builders.ts';
-import { aBook, aClusterPolicy } from '../../../support/placement.ts';
+import {
+  inPhase, named, terminating, withFinalizers, withMetadata, withSpec,
+} from '../../../support/objects/builders.ts';
+import { aBook, aClusterPolicy } from '../../../support/objects/placement.ts';
 import {
   aPodOf, before, FORBIDDEN, gated, homesOf, REJECTED, SCHEDULED, sent, writesOf,
-} from '../../../support/scheduled-pods.ts';
-import { aSchedulingWorld, type SchedulingWorld, type ToldTarget } from '../../../support/scheduling-world.ts';
+} from '../../../support/objects/scheduled-pods.ts';
+import { aSchedulingWorld, type SchedulingWorld, type ToldTarget } from '../../../support/doubles/scheduling-world.ts';
 
 describe('a new pod', () => {
   it('is sent to one target, and bound once that has a node for it', async (t) => {

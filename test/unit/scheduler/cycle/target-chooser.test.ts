@@ -14,9 +14,9 @@ import { ClusterCache, type ObservedClusters } from '../../../../scheduler/cycle
 import { SCALE_UP_TIMEOUT_MS } from '../../../../scheduler/cycle/placement.ts';
 import {
   annotated, aProxy, labelled, named, withFinalizers, withMetadata, withRequests, withSpec, withUid, type Change,
-} from '../../../support/builders.ts';
-import { aBook, aClusterPolicy } from '../../../support/placement.ts';
-import { ToldInformer } from '../../../support/scheduling-world.ts';
+} from '../../../support/objects/builders.ts';
+import { aBook, aClusterPolicy } from '../../../support/objects/placement.ts';
+import { ToldInformer } from '../../../support/doubles/scheduling-world.ts';
 
 const NOW = 50_000;
 const REJECTION = { reason: 'Conflict', message: 'a quota' };

@@ -7,11 +7,11 @@ import { STOPS_UNCONFIRMED_ANNOTATION, TRUE } from '../../../../api/objects/keys
 import { toPodChaperon } from '../../../../model/delegate/pod-chaperon.ts';
 import {
   aPod, inNamespace, inPhase, labelled, named, onNode, terminating, withMetadata, withRequests, withSpec, withUid,
-} from '../../../support/builders.ts';
-import { aBook, aClusterPolicy } from '../../../support/placement.ts';
+} from '../../../support/objects/builders.ts';
+import { aBook, aClusterPolicy } from '../../../support/objects/placement.ts';
 import { aPodOf, FORBIDDEN, homesOf, REJECTED, ROOM, SCHEDULED, sent,
-  writesOf } from '../../../support/scheduled-pods.ts';
-import { aSchedulingWorld, type SchedulingWorld, type ToldTarget } from '../../../support/scheduling-world.ts';
+  writesOf } from '../../../support/objects/scheduled-pods.ts';
+import { aSchedulingWorld, type SchedulingWorld, type ToldTarget } from '../../../support/doubles/scheduling-world.ts';
 
 const freeCpu = ({ state }: SchedulingWorld, name = 'a') =>
   state.views.snapshots().find(({ ref }) => ref.name === name)?.capacity?.free.get('cpu');

@@ -7,8 +7,10 @@ import {
 } from '../../../../scheduler/decision/filters.ts';
 import type { PodToSchedule, TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
 import { toTargetCapacity } from '../../../../scheduler/snapshot/target-capacity.ts';
-import { aPlace, aPodWithConstraints, constrained, full, rulesOf, withNodeInfo } from '../../../support/placement.ts';
-import { aTarget, frozen, unavailable, withNodes, withoutSummary, withRef } from '../../../support/builders.ts';
+import {
+  aPlace, aPodWithConstraints, constrained, full, rulesOf, withNodeInfo,
+} from '../../../support/objects/placement.ts';
+import { aTarget, frozen, unavailable, withNodes, withoutSummary, withRef } from '../../../support/objects/builders.ts';
 
 const REJECTION = { reason: 'Unschedulable', message: 'quota' };
 

@@ -11,7 +11,9 @@ import { toTargetPodRecord } from '../../../../delegate-controller/target-cache/
 import { schedulePod } from '../../../../scheduler/decision/schedule-pod.ts';
 import type { PodToSchedule, TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
 import { toRequirements, toTargetCapacity } from '../../../../scheduler/snapshot/target-capacity.ts';
-import { aNode, aPod, aTarget, named, onNode, withAllocatable, withRequests } from '../../../support/builders.ts';
+import {
+  aNode, aPod, aTarget, named, onNode, withAllocatable, withRequests,
+} from '../../../support/objects/builders.ts';
 
 const GPU = 'nvidia.com/gpu';
 const ROOM = { cpu: '96', memory: '1152Gi', pods: '110', [GPU]: '8' };

@@ -5,9 +5,9 @@ import { SCORE_NAMES } from '../../../../api/kinds/placement-policy.ts';
 import { dependsOnOtherTargets } from '../../../../scheduler/decision/per-target.ts';
 import { evaluateTargets } from '../../../../scheduler/decision/schedule-pod.ts';
 import type { PlacementConstraints, PodToSchedule, TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
-import { unavailable, withNodes, withoutSummary } from '../../../support/builders.ts';
+import { unavailable, withNodes, withoutSummary } from '../../../support/objects/builders.ts';
 import { aPlace, aPodWithConstraints, constrained, full, placed, rulesOf,
-  withNodeInfo } from '../../../support/placement.ts';
+  withNodeInfo } from '../../../support/objects/placement.ts';
 
 const PLAIN: PodToSchedule =
   { namespace: 'team-a', requirements: { requests: new Map(), nodeSelector: {} }, rejectedBy: new Map() };

@@ -8,8 +8,8 @@ import type { NodeRequirements } from '../../../../scheduler/snapshot/node-requi
 import type { PodSpec } from '../../../../api/objects/core.ts';
 import {
   aChaperon, aPod, aProxyRecord, annotated, frozen, labelled, withMetadata, withSpec,
-} from '../../../support/builders.ts';
-import { aBook, aPlace, aPolicy } from '../../../support/placement.ts';
+} from '../../../support/objects/builders.ts';
+import { aBook, aPlace, aPolicy } from '../../../support/objects/placement.ts';
 
 const NOW = Date.parse('2026-01-01T00:01:00Z'); // a minute after pods were created
 

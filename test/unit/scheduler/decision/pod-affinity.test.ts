@@ -5,7 +5,7 @@ import { labelsByNode } from '../../../../scheduler/decision/filters.ts';
 import type { PodClass } from '../../../../scheduler/snapshot/placed-pods.ts';
 import { podAffinityFilter, podPreference } from '../../../../scheduler/decision/pod-affinity.ts';
 import type { PodToSchedule, TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
-import { aPlace, aPodWithConstraints, placed } from '../../../support/placement.ts';
+import { aPlace, aPodWithConstraints, placed } from '../../../support/objects/placement.ts';
 
 // Two zones in one region, one in another.
 const targets = [aPlace('a', { zone: '1', region: 'eu' }), aPlace('b', { zone: '2', region: 'eu' }), aPlace(

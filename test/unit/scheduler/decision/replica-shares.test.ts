@@ -5,8 +5,8 @@ import type { PolicyReplicas } from '../../../../api/placement/pod-division.ts';
 import type { PodClass } from '../../../../scheduler/snapshot/placed-pods.ts';
 import { schedulePod, type SchedulingDecision } from '../../../../scheduler/decision/schedule-pod.ts';
 import type { TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
-import { unavailable, withNodes } from '../../../support/builders.ts';
-import { aPlace, aPodWithConstraints, full, placed, rulesOf } from '../../../support/placement.ts';
+import { unavailable, withNodes } from '../../../support/objects/builders.ts';
+import { aPlace, aPodWithConstraints, full, placed, rulesOf } from '../../../support/objects/placement.ts';
 
 const select = (site: string) => ({ matchLabels: { site } });
 const here = aPlace('here', { site: 'here' });

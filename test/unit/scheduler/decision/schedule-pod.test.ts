@@ -8,8 +8,8 @@ import {
 } from '../../../../scheduler/decision/schedule-pod.ts';
 import type { PodToSchedule, TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
 import { toTargetCapacity, type TargetCapacity } from '../../../../scheduler/snapshot/target-capacity.ts';
-import { aTarget, frozen, unavailable, withNodes, withoutSummary, withRef } from '../../../support/builders.ts';
-import { aPlace, aPodWithConstraints, withNodeInfo } from '../../../support/placement.ts';
+import { aTarget, frozen, unavailable, withNodes, withoutSummary, withRef } from '../../../support/objects/builders.ts';
+import { aPlace, aPodWithConstraints, withNodeInfo } from '../../../support/objects/placement.ts';
 
 function aPodFor(requests: ResourceList, rejectedBy: PodToSchedule['rejectedBy'] = new Map()): PodToSchedule {
   return frozen({

@@ -10,8 +10,8 @@ import { parseResourceList } from '../../../../model/resources/resources.ts';
 import { prepareScores, priceOf, weightedMean, type PreparedScore } from '../../../../scheduler/decision/scores.ts';
 import type { PlacementConstraints, PodToSchedule, TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
 import { toTargetCapacity } from '../../../../scheduler/snapshot/target-capacity.ts';
-import { aTarget, withoutSummary } from '../../../support/builders.ts';
-import { aPlace, aPodWithConstraints, placed, withNodeInfo } from '../../../support/placement.ts';
+import { aTarget, withoutSummary } from '../../../support/objects/builders.ts';
+import { aPlace, aPodWithConstraints, placed, withNodeInfo } from '../../../support/objects/placement.ts';
 
 /** One score of each target, by the order of targets; `not asked` when it does not apply. */
 function scoresOf(name: ScoreName, pod: PodToSchedule, ...targets: readonly TargetSnapshot[]) {

@@ -8,9 +8,9 @@ import { SCORE_NAMES } from '../../../../api/kinds/placement-policy.ts';
 import { leastAllocated, prepareScores, priceOf, weightedMean } from '../../../../scheduler/decision/scores.ts';
 import { schedulePod } from '../../../../scheduler/decision/schedule-pod.ts';
 import type { PodToSchedule, TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
-import { aPlace, aPodWithConstraints, placed, withNodeInfo } from '../../../support/placement.ts';
+import { aPlace, aPodWithConstraints, placed, withNodeInfo } from '../../../support/objects/placement.ts';
 import { toTargetCapacity, type TargetCapacity } from '../../../../scheduler/snapshot/target-capacity.ts';
-import { aTarget, frozen, withNodes } from '../../../support/builders.ts';
+import { aTarget, frozen, withNodes } from '../../../support/objects/builders.ts';
 
 function capacityOf(allocatable: ResourceList, free: ResourceList): TargetCapacity {
   return toTargetCapacity({ metadata: {}, allocatable, free });

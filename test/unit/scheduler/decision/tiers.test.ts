@@ -5,10 +5,10 @@ import { schedulePod } from '../../../../scheduler/decision/schedule-pod.ts';
 import type { TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
 import { tierOf, tierOpenings, untilNextTier } from '../../../../scheduler/decision/tiers.ts';
 import { rulesFor } from '../../../../scheduler/snapshot/placement-rules.ts';
-import { unavailable, withRef } from '../../../support/builders.ts';
+import { unavailable, withRef } from '../../../support/objects/builders.ts';
 import {
   aBook, aPlace, aPodWithConstraints, aPolicy, full, rulesOf, withNodeInfo,
-} from '../../../support/placement.ts';
+} from '../../../support/objects/placement.ts';
 
 const select = (tier: string) => ({ matchLabels: { tier } });
 const rules = rulesOf({

@@ -7,7 +7,7 @@ import { NO_RULES, type PlacementRules } from '../../../../scheduler/snapshot/pl
 import type { PodClass } from '../../../../scheduler/snapshot/placed-pods.ts';
 import type { PodToSchedule, TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
 import { spreadCount, topologySpreadFilter } from '../../../../scheduler/decision/topology-spread.ts';
-import { aPlace, aPodWithConstraints, placed, rulesOf, withNodeInfo } from '../../../support/placement.ts';
+import { aPlace, aPodWithConstraints, placed, rulesOf, withNodeInfo } from '../../../support/objects/placement.ts';
 
 const targets = [aPlace('a', { zone: '1' }), aPlace('b', { zone: '2' }), aPlace('c', { zone: '2' })];
 const byZone: TopologySpreadConstraint = {

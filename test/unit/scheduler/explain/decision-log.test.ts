@@ -7,8 +7,10 @@ import {
 } from '../../../../scheduler/explain/recorded-inputs.ts';
 import { schedulePod } from '../../../../scheduler/decision/schedule-pod.ts';
 import type { PodToSchedule, TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
-import { unavailable, withNodes, withoutSummary } from '../../../support/builders.ts';
-import { aPlace, aPodWithConstraints, full, placed, rulesOf, withNodeInfo } from '../../../support/placement.ts';
+import { unavailable, withNodes, withoutSummary } from '../../../support/objects/builders.ts';
+import {
+  aPlace, aPodWithConstraints, full, placed, rulesOf, withNodeInfo,
+} from '../../../support/objects/placement.ts';
 
 const EU = { matchLabels: { region: 'eu' } };
 

@@ -10,8 +10,8 @@ import { explainPod, toPlacementRecord, withPlacementRecord } from '../../../../
 import { FILTERS } from '../../../../scheduler/decision/filters.ts';
 import { schedulePod } from '../../../../scheduler/decision/schedule-pod.ts';
 import type { TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
-import { unavailable, withNodes, withRef } from '../../../support/builders.ts';
-import { aPlace, aPodWithConstraints, full, rulesOf, withNodeInfo } from '../../../support/placement.ts';
+import { unavailable, withNodes, withRef } from '../../../support/objects/builders.ts';
+import { aPlace, aPodWithConstraints, full, rulesOf, withNodeInfo } from '../../../support/objects/placement.ts';
 
 const EU = { matchLabels: { region: 'eu' } };
 const roomy = (name: string, labels = {}) => aPlace(name, labels, withNodes({ cpu: '64', memory: '64Gi', pods: '9' }));

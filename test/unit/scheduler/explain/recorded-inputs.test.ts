@@ -7,8 +7,8 @@ import {
   parseRecordText, recordTarget, restoreTarget, toRecordText, type RecordedTarget,
 } from '../../../../scheduler/explain/recorded-inputs.ts';
 import type { PodToSchedule, TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
-import { unavailable, withNodes, withoutSummary, withRef, type Change } from '../../../support/builders.ts';
-import { aPlace, aPodWithConstraints, placed, rulesOf, withNodeInfo } from '../../../support/placement.ts';
+import { unavailable, withNodes, withoutSummary, withRef, type Change } from '../../../support/objects/builders.ts';
+import { aPlace, aPodWithConstraints, placed, rulesOf, withNodeInfo } from '../../../support/objects/placement.ts';
 
 /** As it is written into a log and read from it. */
 const throughText = (target: TargetSnapshot): TargetSnapshot =>

@@ -11,9 +11,9 @@ import { PAUSE_MS, STABLE_MS } from '../../../../scheduler/failback/failback.ts'
 import { startFailback, type FailbackOptions } from '../../../../scheduler/failback/failback-controller.ts';
 import {
   annotated, aProxy, named, onNode, withMetadata, withUid, type Change,
-} from '../../../support/builders.ts';
-import { aBook, aClusterPolicy } from '../../../support/placement.ts';
-import { ToldInformer } from '../../../support/scheduling-world.ts';
+} from '../../../support/objects/builders.ts';
+import { aBook, aClusterPolicy } from '../../../support/objects/placement.ts';
+import { ToldInformer } from '../../../support/doubles/scheduling-world.ts';
 
 const HOME = { key: 'ClusterTarget/home', nodeName: 'admiralty-home' };
 const MINUTE_MS = 60_000;

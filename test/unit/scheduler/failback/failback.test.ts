@@ -8,7 +8,7 @@ import {
 } from '../../../../scheduler/failback/failback.ts';
 import {
   annotated, aProxyRecord, inPhase, named, terminating, withMetadata, withSpec, type Change,
-} from '../../../support/builders.ts';
+} from '../../../support/objects/builders.ts';
 
 const HOME = { key: 'ClusterTarget/home', nodeName: 'admiralty-home' };
 const record = (not: object) =>

@@ -6,7 +6,7 @@ import { FollowRules } from '../../../../scheduler/policies/follow-rules.ts';
 import type { PlacementInputs, PlacementInputsListener } from '../../../../scheduler/cache/placement-inputs.ts';
 import type { PolicyIndex } from '../../../../scheduler/snapshot/placement-rules.ts';
 import type { TargetClusters } from '../../../../targets/target-clusters.ts';
-import { aBook, aPolicy } from '../../../support/placement.ts';
+import { aBook, aPolicy } from '../../../support/objects/placement.ts';
 
 const EU = { ref: { kind: 'ClusterTarget', name: 'eu' } as const, nodeName: 'admiralty-eu' };
 const POD = { namespace: 'team-a', labels: { app: 'web' } };

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { PlacementPolicySpec } from '../../../../api/kinds/placement-policy.ts';
 import { exclusionBy, reachOf } from '../../../../scheduler/policies/policy-reach.ts';
 import type { TargetLabels } from '../../../../scheduler/snapshot/virtual-node-info.ts';
-import { aClusterPolicy, aPolicy } from '../../../support/placement.ts';
+import { aClusterPolicy, aPolicy } from '../../../support/objects/placement.ts';
 
 const select = (region: string) => ({ matchLabels: { region } });
 const target = (region: string): TargetLabels => ({ labels: { region } });

@@ -8,8 +8,8 @@ import type { PlacementInputs, PlacementInputsListener } from '../../../../sched
 import { startPolicyStatus } from '../../../../scheduler/policies/policy-status-controller.ts';
 import { toKnownPolicy } from '../../../../scheduler/snapshot/placement-rules.ts';
 import type { TargetClusters } from '../../../../targets/target-clusters.ts';
-import { SILENT } from '../../../support/scripted-api-server.ts';
-import { StoredObjects } from '../../../support/stored-objects.ts';
+import { SILENT } from '../../../support/doubles/scripted-api-server.ts';
+import { StoredObjects } from '../../../support/doubles/stored-objects.ts';
 
 const OWN = '/apis/isthmus.dev/v1alpha1/namespaces/shop/placementpolicies';
 type Stored = Parameters<typeof toKnownPolicy>[0];

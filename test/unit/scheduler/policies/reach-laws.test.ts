@@ -7,7 +7,7 @@ import type { PlacementPolicySpec } from '../../../../api/kinds/placement-policy
 import { exclusionBy, reachOf } from '../../../../scheduler/policies/policy-reach.ts';
 import type { KnownPolicy } from '../../../../scheduler/snapshot/placement-rules.ts';
 import type { TargetLabels } from '../../../../scheduler/snapshot/virtual-node-info.ts';
-import { aClusterPolicy, aPolicy } from '../../../support/placement.ts';
+import { aClusterPolicy, aPolicy } from '../../../support/objects/placement.ts';
 
 const REGIONS = ['eu', 'us', 'asia'];
 const selector = fc.oneof(

@@ -10,7 +10,7 @@ import { PlacedPods } from '../../../../scheduler/snapshot/placed-pods.ts';
 import { toKnownPolicy } from '../../../../scheduler/snapshot/placement-rules.ts';
 import type { TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
 import { toVirtualNodeInfo } from '../../../../scheduler/snapshot/virtual-node-info.ts';
-import { aTarget, unavailable, withNodes, withRef } from '../../../support/builders.ts';
+import { aTarget, unavailable, withNodes, withRef } from '../../../support/objects/builders.ts';
 
 const BORN = '2026-01-01T00:00:00Z';
 const OPTED_IN = { 'multicluster-scheduler': 'enabled' };

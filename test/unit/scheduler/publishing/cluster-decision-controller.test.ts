@@ -15,9 +15,9 @@ import {
 } from '../../../../scheduler/publishing/cluster-decision-controller.ts';
 import { ClusterInventory } from '../../../../scheduler/publishing/cluster-inventory.ts';
 import { PlacedPods } from '../../../../scheduler/snapshot/placed-pods.ts';
-import { HeldCluster, watchedPath } from '../../../support/held-cluster.ts';
-import { aPlace } from '../../../support/placement.ts';
-import { SILENT } from '../../../support/scripted-api-server.ts';
+import { HeldCluster, watchedPath } from '../../../support/doubles/held-cluster.ts';
+import { aPlace } from '../../../support/objects/placement.ts';
+import { SILENT } from '../../../support/doubles/scripted-api-server.ts';
 
 const INTERVAL_MS = 30_000;
 const NAMESPACE = 'shop';

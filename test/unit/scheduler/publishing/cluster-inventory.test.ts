@@ -7,9 +7,9 @@ import { CLUSTER_PROFILES, PLACEMENT_DECISIONS } from '../../../../api/resource-
 import { pathOf } from '../../../../kubernetes/client/cluster-client.ts';
 import { ClusterInventory } from '../../../../scheduler/publishing/cluster-inventory.ts';
 import { startClusterProfiles } from '../../../../scheduler/publishing/cluster-profile-controller.ts';
-import { publishedTarget } from '../../../support/published-profiles.ts';
-import { SILENT } from '../../../support/scripted-api-server.ts';
-import { StoredObjects } from '../../../support/stored-objects.ts';
+import { publishedTarget } from '../../../support/objects/published-profiles.ts';
+import { SILENT } from '../../../support/doubles/scripted-api-server.ts';
+import { StoredObjects } from '../../../support/doubles/stored-objects.ts';
 
 const NAMESPACE = 'kueue-system';
 const profileAt = (name: string, namespace = NAMESPACE): string => pathOf(CLUSTER_PROFILES, { namespace, name });

@@ -14,7 +14,7 @@ import { toProperties } from '../../../../scheduler/publishing/cluster-profile.t
 import { kubeconfigSecretRef } from '../../../../targets/access/target-kubeconfig.ts';
 import { explainFailure, unavailable } from '../../../../targets/availability.ts';
 import { toTargetObject } from '../../../../targets/target-object.ts';
-import { settled } from '../../../support/published-profiles.ts';
+import { settled } from '../../../support/objects/published-profiles.ts';
 
 // Compiled tests are one folder deeper than their sources.
 const FOLDER = join(import.meta.dirname, '..', '..', '..', '..', '..', 'test', 'golden', 'inventory');

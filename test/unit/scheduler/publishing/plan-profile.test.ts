@@ -5,9 +5,9 @@ import * as fc from 'fast-check';
 import { MANAGER_LABEL, type ClusterProfile } from '../../../../api/placement/cluster-inventory.ts';
 import type { PublishedTarget } from '../../../../scheduler/publishing/cluster-profile.ts';
 import { ownerOf, planProfile } from '../../../../scheduler/publishing/plan-profile.ts';
-import { publishedTarget, settled } from '../../../support/published-profiles.ts';
-import { readRegistry, secretOf } from '../../../support/registry-objects.ts';
-import { webAddress } from '../../../support/web-addresses.ts';
+import { publishedTarget, settled } from '../../../support/objects/published-profiles.ts';
+import { readRegistry, secretOf } from '../../../support/objects/registry-objects.ts';
+import { webAddress } from '../../../support/objects/web-addresses.ts';
 
 const NOW = '2026-01-01T00:00:00Z';
 const plan = (target: PublishedTarget | undefined, existing: ClusterProfile | undefined) =>

@@ -3,7 +3,7 @@ import { beforeEach, describe, it } from 'node:test';
 import type { MemberState } from '../../../../scheduler/queue/pod-groups.ts';
 import { PodTracker } from '../../../../scheduler/queue/pod-tracker.ts';
 import type { ProxyPod } from '../../../../model/proxy/proxy-pod.ts';
-import { aProxyRecord, withMetadata, withUid } from '../../../support/builders.ts';
+import { aProxyRecord, withMetadata, withUid } from '../../../support/objects/builders.ts';
 
 const named = (name: string): ProxyPod => aProxyRecord(withUid(name), withMetadata({ name }));
 const inGroup = (name: string): ProxyPod => ({ ...named(name), group: { name: 'g', minCount: 2 } });

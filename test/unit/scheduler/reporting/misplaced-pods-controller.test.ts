@@ -11,9 +11,9 @@ import {
 } from '../../../../scheduler/reporting/misplaced-pods-controller.ts';
 import {
   aPod, aProxy, inNamespace, named, onNode, withFinalizers, withMetadata, withSpec, withUid,
-} from '../../../support/builders.ts';
-import { MemoryCluster } from '../../../support/memory-cluster.ts';
-import { SILENT } from '../../../support/scripted-api-server.ts';
+} from '../../../support/objects/builders.ts';
+import { MemoryCluster } from '../../../support/doubles/memory-cluster.ts';
+import { SILENT } from '../../../support/doubles/scripted-api-server.ts';
 
 const LEAST_MS = 200;
 /** Turns of the event loop in which everything that is not on a timer gets done. */

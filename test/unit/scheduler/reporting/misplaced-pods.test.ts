@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Pod } from '../../../../api/objects/core.ts';
 import { planMisplacedPodRemoval } from '../../../../scheduler/reporting/misplaced-pods.ts';
-import { aPod, aProxy, frozen, onNode, withMetadata } from '../../../support/builders.ts';
+import { aPod, aProxy, frozen, onNode, withMetadata } from '../../../support/objects/builders.ts';
 
 const deleted = (seconds: number) =>
   withMetadata({ deletionTimestamp: '2026-01-01T00:00:30Z', deletionGracePeriodSeconds: seconds });

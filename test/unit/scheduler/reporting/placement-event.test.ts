@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { awaiting, failedScheduling, scheduled } from '../../../../scheduler/reporting/placement-event.ts';
-import { aProxyRecord, frozen } from '../../../support/builders.ts';
+import { aProxyRecord, frozen } from '../../../support/objects/builders.ts';
 
 describe('failedScheduling', () => {
   it('tells of this very pod what each target said', () => {

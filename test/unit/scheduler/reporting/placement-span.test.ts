@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { placementSpan } from '../../../../scheduler/reporting/placement-span.ts';
-import { aProxyRecord, frozen } from '../../../support/builders.ts';
+import { aProxyRecord, frozen } from '../../../support/objects/builders.ts';
 
 const TRACE = { traceId: 'a'.repeat(32), rootId: 'b'.repeat(16), startedAt: 1 };
 const PART = { name: 'candidate', spanId: 'c'.repeat(16), startMs: 5, endMs: 9, target: 'ClusterTarget/eu' } as const;

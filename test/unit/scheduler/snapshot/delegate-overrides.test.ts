@@ -4,8 +4,8 @@ import type { PatchOperation } from '../../../../api/placement/delegate-override
 import { PARENT_UID_LABEL } from '../../../../api/objects/keys.ts';
 import { overriddenChaperon } from '../../../../scheduler/snapshot/delegate-overrides.ts';
 import { toRequirements } from '../../../../scheduler/snapshot/target-capacity.ts';
-import { aChaperon, frozen, labelled } from '../../../support/builders.ts';
-import { rulesOf } from '../../../support/placement.ts';
+import { aChaperon, frozen, labelled } from '../../../support/objects/builders.ts';
+import { rulesOf } from '../../../support/objects/placement.ts';
 
 const chaperon = frozen(aChaperon(labelled({ app: 'web' })));
 

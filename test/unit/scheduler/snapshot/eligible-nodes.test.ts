@@ -4,7 +4,7 @@ import type { NodeGroup } from '../../../../api/kinds/cluster-summary.ts';
 import { nodeDigest } from '../../../../model/resources/node-digest.ts';
 import { eligibleRows, readGroups } from '../../../../scheduler/snapshot/eligible-nodes.ts';
 import type { NodeRequirements } from '../../../../scheduler/snapshot/node-requirements.ts';
-import { frozen } from '../../../support/builders.ts';
+import { frozen } from '../../../support/objects/builders.ts';
 
 const HOSTNAME = 'kubernetes.io/hostname';
 const names = (...names: string[]) => names.map(nodeDigest).join('');

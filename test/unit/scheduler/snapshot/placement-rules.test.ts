@@ -7,7 +7,7 @@ import {
   mayFollow, NO_RULES, ruleAgainst, rulesFor, type KnownPolicy, type PlacementRules,
 } from '../../../../scheduler/snapshot/placement-rules.ts';
 import { toTargetLabels } from '../../../../scheduler/snapshot/virtual-node-info.ts';
-import { aBook, aClusterPolicy, aPolicy } from '../../../support/placement.ts';
+import { aBook, aClusterPolicy, aPolicy } from '../../../support/objects/placement.ts';
 
 const EU = { matchLabels: { region: 'eu' } };
 const US = { matchLabels: { region: 'us' } };

@@ -11,7 +11,7 @@ import {
   fitsOnNode, toRequirements, toTargetCapacity, type TargetCapacity,
 } from '../../../../scheduler/snapshot/target-capacity.ts';
 import type { NodeRequirements } from '../../../../scheduler/snapshot/node-requirements.ts';
-import { aPod, frozen, withRequests, withSpec } from '../../../support/builders.ts';
+import { aPod, frozen, withRequests, withSpec } from '../../../support/objects/builders.ts';
 
 const GPU = 'nvidia.com/gpu';
 

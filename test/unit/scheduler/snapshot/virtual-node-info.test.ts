@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parseResourceList } from '../../../../model/resources/resources.ts';
 import { toVirtualNodeInfo } from '../../../../scheduler/snapshot/virtual-node-info.ts';
-import { haveOneHiddenClass } from '../../../support/hidden-class.ts';
+import { haveOneHiddenClass } from '../../../support/rules/hidden-class.ts';
 
 const node = {
   metadata: { name: 'admiralty-c', labels: { region: 'claimed', zone: 'z' } },

@@ -4,7 +4,7 @@ import type { ExportedService } from '../../../../api/kinds/service-discovery.ts
 import { answerQuestion, toDnsService, type DnsAnswer } from '../../../../service-discovery/dns/dns-answer.ts';
 import { mergeExports } from '../../../../service-discovery/imports/merge-exports.ts';
 import type { Preference } from '../../../../service-discovery/imports/preference.ts';
-import { exportOf } from '../../../support/exported-services.ts';
+import { exportOf } from '../../../support/objects/exported-services.ts';
 
 const prefixes =
   new Map(['eu', 'us', 'asia'].map((id, index) => [id, [{ own: '10.1.0.0/16', seen: `242.${index}.0.0/16` }]]));

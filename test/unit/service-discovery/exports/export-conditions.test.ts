@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { exportConditions, type ExportState } from '../../../../service-discovery/exports/export-conditions.ts';
 import { mergeExports } from '../../../../service-discovery/imports/merge-exports.ts';
-import { exportOf } from '../../../support/exported-services.ts';
+import { exportOf } from '../../../support/objects/exported-services.ts';
 
 const NOW = '2026-03-01T00:00:00Z';
 const own = exportOf('eu', { exportedAt: '2026-02-01T00:00:00Z' });

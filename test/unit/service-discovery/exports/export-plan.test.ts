@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { ExportedService, ServiceExport } from '../../../../api/kinds/service-discovery.ts';
 import { isShared, planConditions, planExportedService } from '../../../../service-discovery/exports/export-plan.ts';
 import type { Export } from '../../../../service-discovery/exports/exported-service.ts';
-import { exportOf } from '../../../support/exported-services.ts';
+import { exportOf } from '../../../support/objects/exported-services.ts';
 
 const exported = (object = exportOf('eu')): Export =>
   ({ kind: 'exported', object, leftOut: { endpoints: 0, ports: 0 } });

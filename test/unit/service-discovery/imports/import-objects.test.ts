@@ -5,7 +5,7 @@ import {
   importServiceName, isImported, toImportObjects, type ImportView,
 } from '../../../../service-discovery/imports/import-objects.ts';
 import { mergeExports } from '../../../../service-discovery/imports/merge-exports.ts';
-import { exportOf } from '../../../support/exported-services.ts';
+import { exportOf } from '../../../support/objects/exported-services.ts';
 
 const prefixes = new Map(
   [['eu', [{ own: '10.1.0.0/16', seen: '10.1.0.0/16' }]], ['us', [{ own: '10.1.0.0/16', seen: '242.1.0.0/16' }]]],

@@ -4,7 +4,7 @@ import type { KubernetesObject } from '../../../../api/objects/core.ts';
 import { toImportObjects, type ImportObjects } from '../../../../service-discovery/imports/import-objects.ts';
 import { importStatus, planImport, type ExistingImport } from '../../../../service-discovery/imports/import-plan.ts';
 import { mergeExports, type MergedExports } from '../../../../service-discovery/imports/merge-exports.ts';
-import { exportOf } from '../../../support/exported-services.ts';
+import { exportOf } from '../../../support/objects/exported-services.ts';
 
 const NOTHING_THERE: ExistingImport = { serviceImport: undefined, service: undefined, slices: [] };
 const merged = mergeExports([exportOf('us')]) as MergedExports;

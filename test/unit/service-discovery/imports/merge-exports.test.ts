@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { ExportedService } from '../../../../api/kinds/service-discovery.ts';
 import { CONFLICT_REASONS, mergeExports, oldestFirst } from '../../../../service-discovery/imports/merge-exports.ts';
-import { exportOf } from '../../../support/exported-services.ts';
+import { exportOf } from '../../../support/objects/exported-services.ts';
 
 const OLD = '2026-01-01T00:00:00Z';
 const NEW = '2026-02-01T00:00:00Z';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { KubernetesObject } from '../../../../api/objects/core.ts';
 import { Standby } from '../../../../targets/admiralty/standby.ts';
-import { ScriptedApiServer, SILENT, type Exchange } from '../../../support/scripted-api-server.ts';
+import { ScriptedApiServer, SILENT, type Exchange } from '../../../support/doubles/scripted-api-server.ts';
 
 const held: KubernetesObject = {
   metadata: { namespace: 'mc', name: 'admiralty-controller-manager' },

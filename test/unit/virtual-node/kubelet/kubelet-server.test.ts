@@ -16,8 +16,8 @@ import { Transport } from '../../../../kubernetes/http/transport.ts';
 import type { ProxyPod } from '../../../../model/proxy/proxy-pod.ts';
 import { createAuthority, type KeyPair } from '../../../../process/crypto/certificate-authority.ts';
 import { startKubeletServer, type KubeletServer } from '../../../../virtual-node/kubelet/kubelet-server.ts';
-import { readResourceMetrics } from '../../../support/resource-metrics.ts';
-import { SILENT } from '../../../support/scripted-api-server.ts';
+import { readResourceMetrics } from '../../../support/real-nodes/resource-metrics.ts';
+import { SILENT } from '../../../support/doubles/scripted-api-server.ts';
 
 interface Reviewed {
   readonly spec: {

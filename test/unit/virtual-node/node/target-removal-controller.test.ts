@@ -6,9 +6,9 @@ import { DRAIN_FINALIZER } from '../../../../api/objects/keys.ts';
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
 import type { ProxyPod } from '../../../../model/proxy/proxy-pod.ts';
 import { startTargetRemoval } from '../../../../virtual-node/node/target-removal-controller.ts';
-import { aProxyRecord, named, onNode, withUid } from '../../../support/builders.ts';
-import { ToldInformer } from '../../../support/scheduling-world.ts';
-import { SILENT } from '../../../support/scripted-api-server.ts';
+import { aProxyRecord, named, onNode, withUid } from '../../../support/objects/builders.ts';
+import { ToldInformer } from '../../../support/doubles/scheduling-world.ts';
+import { SILENT } from '../../../support/doubles/scripted-api-server.ts';
 import type { SourceControllerOptions } from '../../../../targets/proxy-pods.ts';
 
 const RETRY_MS = 5_000;

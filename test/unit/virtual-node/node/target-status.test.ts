@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import type { TargetStatus } from '../../../../api/kinds/cluster-target.ts';
 import type { ResourceList } from '../../../../api/objects/core.ts';
 import { toTargetFigures, toTargetStatus, type ObservedTarget } from '../../../../virtual-node/node/target-status.ts';
-import { afterMergePatch, frozen } from '../../../support/builders.ts';
+import { afterMergePatch, frozen } from '../../../support/objects/builders.ts';
 
 const THEN = '2026-01-01T00:00:00Z';
 const NOW = '2026-01-02T00:00:00Z';

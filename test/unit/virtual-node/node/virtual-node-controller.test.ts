@@ -4,7 +4,7 @@ import { it, type TestContext } from 'node:test';
 import type { KubernetesObject } from '../../../../api/objects/core.ts';
 import type { TargetClusters } from '../../../../targets/target-clusters.ts';
 import { startVirtualNodes } from '../../../../virtual-node/node/virtual-node-controller.ts';
-import { ScriptedApiServer, SILENT, type Exchange } from '../../../support/scripted-api-server.ts';
+import { ScriptedApiServer, SILENT, type Exchange } from '../../../support/doubles/scripted-api-server.ts';
 
 const aNode = (name: string, resourceVersion = '2'): KubernetesObject =>
   ({ metadata: { name, uid: `uid of ${name}`, resourceVersion } });

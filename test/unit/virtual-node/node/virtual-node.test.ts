@@ -13,7 +13,7 @@ import {
 } from '../../../../virtual-node/node/virtual-node.ts';
 import {
   afterMergePatch, aNode, annotated, frozen, labelled, tainted, withoutAnnotation, withReady,
-} from '../../../support/builders.ts';
+} from '../../../support/objects/builders.ts';
 
 const C2: TargetRef = { kind: 'ClusterTarget', name: 'c2' };
 const AT = { sourceId: 'source', kubelet: { address: '10.0.0.7', port: 10_250 } };

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { openStream } from '../../../../virtual-node/streams/stream-permissions.ts';
-import { ScriptedApiServer } from '../../../support/scripted-api-server.ts';
+import { ScriptedApiServer } from '../../../support/doubles/scripted-api-server.ts';
 
 const LOG = { method: 'GET', path: '/api/v1/namespaces/shop/pods/a/log', query: [] } as const;
 const chaperon = { mode: 'PodChaperon', namespace: 'shop', name: 'a', uid: 'u' } as const;

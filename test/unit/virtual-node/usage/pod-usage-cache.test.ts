@@ -7,7 +7,7 @@ import type { DelegatePod } from '../../../../model/delegate/cached-delegate.ts'
 import type { ProxyPod } from '../../../../model/proxy/proxy-pod.ts';
 import type { TargetSession } from '../../../../targets/target-session.ts';
 import { PodUsages } from '../../../../virtual-node/usage/pod-usage-cache.ts';
-import { aDelegateRecord, aProxyRecord, onNode, withUid } from '../../../support/builders.ts';
+import { aDelegateRecord, aProxyRecord, onNode, withUid } from '../../../support/objects/builders.ts';
 
 const FRESH_MS = 10_000;
 const KEY = 'team-a/web-abc';

@@ -6,8 +6,8 @@ import type { ProxyPod } from '../../../../model/proxy/proxy-pod.ts';
 import {
   nodeUsageAt, toPodUsage, toResourceMetrics, toStatsSummary, type PodUsage,
 } from '../../../../virtual-node/usage/pod-usage.ts';
-import { frozen } from '../../../support/builders.ts';
-import { readResourceMetrics } from '../../../support/resource-metrics.ts';
+import { frozen } from '../../../support/objects/builders.ts';
+import { readResourceMetrics } from '../../../support/real-nodes/resource-metrics.ts';
 
 const PROXY =
   frozen({ key: 'a/web', namespace: 'a', name: 'web', uid: 'u', containers: ['main', 'side'] }) as unknown as ProxyPod;

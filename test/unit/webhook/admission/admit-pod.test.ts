@@ -11,10 +11,10 @@ import {
 } from '../../../../api/objects/keys.ts';
 import { restoreSourcePod } from '../../../../model/proxy/admission-record.ts';
 import { admitPod } from '../../../../webhook/admission/admit-pod.ts';
-import { review } from '../../../support/admission.ts';
+import { review } from '../../../support/objects/admission.ts';
 import {
   annotated, aPod, frozen, labelled, withFinalizers, withMetadata, withSpec,
-} from '../../../support/builders.ts';
+} from '../../../support/objects/builders.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -7,7 +7,7 @@ import type { NodeSelectorRequirement, NodeSelectorTerm } from '../../../../api/
 import { PROVIDER_KEY, PROVIDER_VALUE } from '../../../../api/objects/keys.ts';
 import { matchesNodeSelector } from '../../../../model/pod/node-selector.ts';
 import { keepOffVirtualNodes, type DaemonSet } from '../../../../webhook/admission/daemon-set.ts';
-import { frozen } from '../../../support/builders.ts';
+import { frozen } from '../../../support/objects/builders.ts';
 
 const EVERYTHING: Toleration = { operator: 'Exists' };
 

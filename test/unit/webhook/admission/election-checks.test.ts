@@ -14,7 +14,7 @@ import { USER_POD_ANNOTATIONS } from '../../../../model/pod/pod-annotations.ts';
 import { checkElection, checkFirstAdmission } from '../../../../webhook/admission/election-checks.ts';
 import {
   annotated, aPod, frozen, labelled, onNode, withMetadata, withSpec, type Change,
-} from '../../../support/builders.ts';
+} from '../../../support/objects/builders.ts';
 
 const anElected = (...changes: Change<Pod>[]): Pod =>
   frozen(aPod(annotated({ [ELECT_ANNOTATION]: '' }), ...changes));

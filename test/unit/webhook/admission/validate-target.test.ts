@@ -7,7 +7,7 @@ import type { ResourceList } from '../../../../api/objects/core.ts';
 import { MAX_PATTERN_LENGTH } from '../../../../model/objects/label-pattern.ts';
 import type { Admission } from '../../../../webhook/review/admission-answer.ts';
 import { validateTarget } from '../../../../webhook/admission/validate-target.ts';
-import { frozen } from '../../../support/builders.ts';
+import { frozen } from '../../../support/objects/builders.ts';
 
 const validated = (spec: Readonly<Record<string, unknown>> & Partial<TargetSpec>): Admission =>
   validateTarget(frozen({ metadata: { name: 't' }, spec: { self: true, ...spec } }));

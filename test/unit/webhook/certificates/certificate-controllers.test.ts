@@ -15,8 +15,8 @@ import { startOwnCertificates } from '../../../../webhook/certificates/self-mana
 import {
   fromSecret, problemOf, toSecretData, type CertificatePair,
 } from '../../../../webhook/certificates/serving-certificate.ts';
-import { SILENT } from '../../../support/scripted-api-server.ts';
-import { StoredObjects } from '../../../support/stored-objects.ts';
+import { SILENT } from '../../../support/doubles/scripted-api-server.ts';
+import { StoredObjects } from '../../../support/doubles/stored-objects.ts';
 
 const NAMESPACE = 'isthmus-system';
 const GROUP = '/apis/admissionregistration.k8s.io/v1';

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import type { ManagedFieldsEntry, Pod } from '../../../../api/objects/core.ts';
 import { ELECT_ANNOTATION } from '../../../../api/objects/keys.ts';
 import { endFieldTracking } from '../../../../webhook/proxy/field-tracking.ts';
-import { review } from '../../../support/admission.ts';
+import { review } from '../../../support/objects/admission.ts';
 
 const by = (manager: string, operation: 'Apply' | 'Update'): ManagedFieldsEntry => ({ manager, operation });
 const REMOVAL = { op: 'remove', path: '/metadata/managedFields' } as const;

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { Container, Pod, Volume } from '../../../../api/objects/core.ts';
 import { withoutInjectedSidecars } from '../../../../webhook/proxy/injected-sidecars.ts';
-import { annotated, aPod, frozen, withSpec } from '../../../support/builders.ts';
+import { annotated, aPod, frozen, withSpec } from '../../../support/objects/builders.ts';
 
 const ISTIO_STATUS = 'sidecar.istio.io/status';
 const LINKERD_VERSION = 'linkerd.io/proxy-version';

@@ -5,8 +5,8 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { Container, Pod } from '../../../../api/objects/core.ts';
 import { withOwnProbes } from '../../../../webhook/proxy/istio-probes.ts';
-import { aPod, frozen, withSpec } from '../../../support/builders.ts';
-import { webPath } from '../../../support/web-addresses.ts';
+import { aPod, frozen, withSpec } from '../../../support/objects/builders.ts';
+import { webPath } from '../../../support/objects/web-addresses.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -6,7 +6,7 @@ import type { Pod } from '../../../../api/objects/core.ts';
 import { SOURCE_MANIFEST_ANNOTATION } from '../../../../api/objects/keys.ts';
 import { restoreManifest } from '../../../../model/proxy/source-manifest.ts';
 import { storedManifest } from '../../../../webhook/proxy/manifest-annotation.ts';
-import { annotated, aPod, frozen } from '../../../support/builders.ts';
+import { annotated, aPod, frozen } from '../../../support/objects/builders.ts';
 
 /** API servers refuse objects whose annotations have more bytes, keys included. */
 const LIMIT = 256 * 1024;

@@ -7,7 +7,7 @@ import type { Pod, PodSpec, Toleration } from '../../../../api/objects/core.ts';
 import { PROXY_CONSTRAINTS_ANNOTATION, USE_SPEC_CONSTRAINTS_ANNOTATION } from '../../../../api/objects/keys.ts';
 import { FOR_KUBECTL } from '../../../../model/objects/yaml-limits.ts';
 import { constraintsOf } from '../../../../webhook/proxy/scheduling-constraints.ts';
-import { annotated, aPod, frozen, withSpec } from '../../../support/builders.ts';
+import { annotated, aPod, frozen, withSpec } from '../../../support/objects/builders.ts';
 
 const OWN: Partial<PodSpec> = {
   nodeSelector: { disk: 'ssd' }, affinity: { nodeAffinity: {} }, tolerations: [{ key: 'gpu', operator: 'Exists' }],

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { KubernetesObject } from '../../../../api/objects/core.ts';
 import { startCaBundleController, type Trust } from '../../../../webhook/registration/ca-bundle-controller.ts';
-import { SILENT } from '../../../support/scripted-api-server.ts';
-import { StoredObjects } from '../../../support/stored-objects.ts';
+import { SILENT } from '../../../support/doubles/scripted-api-server.ts';
+import { StoredObjects } from '../../../support/doubles/stored-objects.ts';
 
 const GROUP = '/apis/admissionregistration.k8s.io/v1';
 const MUTATING = `${GROUP}/mutatingwebhookconfigurations/isthmus`;

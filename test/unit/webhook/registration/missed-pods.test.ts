@@ -8,7 +8,7 @@ import { mayMissPods, missedPodEvent, namespaceCause } from '../../../../webhook
 import {
   lookForMissedPods, NOTHING_MISSED, type MissedPods,
 } from '../../../../webhook/registration/missed-pods-controller.ts';
-import { ScriptedApiServer, SILENT } from '../../../support/scripted-api-server.ts';
+import { ScriptedApiServer, SILENT } from '../../../support/doubles/scripted-api-server.ts';
 
 const POD: Pod = {
   metadata: { namespace: 'team', name: 'web', uid: 'u1', annotations: { [ELECT_ANNOTATION]: '' } },

@@ -11,7 +11,7 @@ import {
   answerProbe, isProbeAnswered, probeEvent, webhooksWithoutRules, withRules,
 } from '../../../../webhook/registration/missing-rules.ts';
 import { startRulesController } from '../../../../webhook/registration/rules-controller.ts';
-import { ScriptedApiServer, SILENT, type Exchange, status } from '../../../support/scripted-api-server.ts';
+import { ScriptedApiServer, SILENT, type Exchange, status } from '../../../support/doubles/scripted-api-server.ts';
 
 const PODS = 'pods.isthmus.multicluster.admiralty.io';
 const NAMESPACES = 'namespaces.isthmus.multicluster.admiralty.io';

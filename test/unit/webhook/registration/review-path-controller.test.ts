@@ -8,8 +8,8 @@ import { WEBHOOK_CERTIFICATES_SECRET } from '../../../../api/objects/own-names.t
 import { keyNamespace } from '../../../../model/access/key-namespace.ts';
 import { ReviewPaths } from '../../../../webhook/registration/review-path-controller.ts';
 import { PLAIN, segmentData, storedSegment, type PathTimes } from '../../../../webhook/registration/review-path.ts';
-import { SILENT } from '../../../support/scripted-api-server.ts';
-import { StoredObjects } from '../../../support/stored-objects.ts';
+import { SILENT } from '../../../support/doubles/scripted-api-server.ts';
+import { StoredObjects } from '../../../support/doubles/stored-objects.ts';
 
 const NAMESPACE = 'isthmus-system';
 const GROUP = '/apis/admissionregistration.k8s.io/v1';

@@ -11,7 +11,7 @@ import {
   isSegmentDue, missingAddresses,
   namedSegments, newSegment, PLAIN, plainPathOf, routeOf, segmentData, storedSegment, writableAt, type PathTimes,
 } from '../../../../webhook/registration/review-path.ts';
-import { webPath } from '../../../support/web-addresses.ts';
+import { webPath } from '../../../support/objects/web-addresses.ts';
 
 const [OURS, OLD] = ['a'.repeat(48), 'b'.repeat(48)];
 const PODS = 'pods.isthmus.multicluster.admiralty.io';

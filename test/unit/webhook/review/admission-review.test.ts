@@ -5,7 +5,7 @@ import { answerFailure, answerReview, parseReview, printReview } from '../../../
 import { diffJson } from '../../../../webhook/review/json-patch.ts';
 import { RequestBudget } from '../../../../webhook/server/request-budget.ts';
 import jsonPatch from 'fast-json-patch';
-import { reviewOf } from '../../../support/admission.ts';
+import { reviewOf } from '../../../support/objects/admission.ts';
 
 const POD = { metadata: { name: 'web' }, spec: { containers: [] } };
 const parsed = (body: unknown): ReturnType<typeof parseReview> => parseReview(JSON.stringify(body));

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { parseReview } from '../../../../webhook/review/admission-review.ts';
 import { excessOf, frameOf, MAX_DEPTH, MAX_VALUES } from '../../../../webhook/review/review-size.ts';
-import { reviewOf } from '../../../support/admission.ts';
+import { reviewOf } from '../../../support/objects/admission.ts';
 
 const annotations = (count: number): object => ({
   metadata: { annotations: Object.fromEntries(Array.from({ length: count }, (_, index) => [`a${index}`, ''])) },

@@ -17,8 +17,8 @@ import {
 import { DEADLINES } from '../../../../webhook/server/tls-server.ts';
 import type { AdmissionResponse } from '../../../../webhook/review/admission-review.ts';
 import { probeEvent } from '../../../../webhook/registration/missing-rules.ts';
-import { reviewOf } from '../../../support/admission.ts';
-import { closedSocket } from '../../../support/closed-socket.ts';
+import { reviewOf } from '../../../support/objects/admission.ts';
+import { closedSocket } from '../../../support/faults/closed-socket.ts';
 
 const POD = {
   metadata: { name: 'web', namespace: 'default', annotations: { [ELECT_ANNOTATION]: '' } },

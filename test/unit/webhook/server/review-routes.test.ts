@@ -9,8 +9,8 @@ import { ELECT_ANNOTATION, SOURCE_MANIFEST_ANNOTATION, TRACE_ANNOTATION } from '
 import type { Admission, AdmissionContext } from '../../../../webhook/review/admission-answer.ts';
 import { parseReview, type AdmissionRequest } from '../../../../webhook/review/admission-review.ts';
 import { decideInNamespace, REVIEW_ROUTES, type Decide } from '../../../../webhook/server/review-routes.ts';
-import { reviewOf } from '../../../support/admission.ts';
-import { annotated, aPod, frozen } from '../../../support/builders.ts';
+import { reviewOf } from '../../../support/objects/admission.ts';
+import { annotated, aPod, frozen } from '../../../support/objects/builders.ts';
 
 const ELECTED = frozen(aPod(annotated({ [ELECT_ANNOTATION]: '' })));
 const requestFor = (object: object, more: Partial<AdmissionRequest> = {}): AdmissionRequest =>
