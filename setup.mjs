@@ -40,7 +40,7 @@ function sourcesIn(folder) {
   return readdirSync(folder, { withFileTypes: true }).toSorted((one, other) => (one.name < other.name ? -1 : 1)).flatMap((entry) => {
     const path = join(folder, entry.name);
     if (entry.isDirectory()) return SKIPPED.has(entry.name) ? [] : sourcesIn(path);
-    return /\.ts$|^tsconfig.*\.json$|^(package-lock\.json|compile-spreads\.mjs)$/.test(entry.name) ? [path] : [];
+    return /\.ts$|^tsconfig.*\.json$|^(package-lock\.json|rewrite-spreads\.mjs)$/.test(entry.name) ? [path] : [];
   });
 }
 
@@ -64,7 +64,7 @@ async function compile() {
   rmSync(join(checkout, 'build', 'test'), { recursive: true, force: true }); // a removed test must not run on
   run(compiler, ['--project', checkout]);
   run(compiler, ['--project', join(checkout, 'dashboard', 'browser')]); // with the types of a browser
-  const { NEEDS_SPREADS, rewriteSpreads } = await import('./compile-spreads.mjs'); // needs an installed package
+  const { NEEDS_SPREADS, rewriteSpreads } = await import('./rewrite-spreads.mjs'); // needs an installed package
   if (NEEDS_SPREADS) rewriteSpreads(join(checkout, 'build'));
   const command = join(checkout, 'build', 'cli', 'main.js');
   if (existsSync(command)) chmodSync(command, 0o755);

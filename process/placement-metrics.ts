@@ -24,7 +24,8 @@ const shown = new Histogram({
   buckets: [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 15, 60, 300, 1_800], registers: [METRICS],
 });
 const rejections = new Counter({
-  name: 'isthmus_scheduling_candidates_rejected_total', help: 'Candidates that a target rejected.',
+  name: 'isthmus_scheduling_candidates_rejected_total',
+  help: 'Candidates that a target rejected, or that were withdrawn before they were bound.',
   labelNames: ['target'], registers: [METRICS],
 });
 
@@ -87,13 +88,13 @@ export function observeCandidate(outcome: 'bound' | 'rejected', ms: number): voi
  * The proxy pod shows that its delegate is Running or has ended, this many ms after its creation, whose timestamp has
  * whole seconds only.
  */
-export function observeReported(ms: number): void {
+export function observeShown(ms: number): void {
   shown.observe(Math.max(0, ms) / 1_000);
 }
 
 /**
- * A target did not take a candidate: its scheduler, its admission or its API server rejected it, or the API server did
- * not answer.
+ * A target did not take a candidate: its scheduler, its admission or its API server rejected it, the API server did not
+ * answer, or the candidate was withdrawn, because a policy came to exclude the target for example.
  */
 export function observeRejection(target: string): void {
   rejections.inc({ target });

@@ -19,7 +19,7 @@ export interface ServiceDiscoveryOptions {
   /** Listen address of the DNS server; missing to disable it. */
   readonly dns?: { readonly host: string; readonly port: number } | undefined;
   /** Export the Services that follow elected pods, and their copies, without a request. */
-  readonly exportsFollowed?: boolean;
+  readonly exportsFollowedServices?: boolean;
   readonly timings?: LeaseTimings;
   readonly logger: Logger;
 }
@@ -39,7 +39,7 @@ export interface ServiceDiscovery {
 /** Starts the process; everything stops after `signal` is aborted. Throws what listening throws. */
 export async function startServiceDiscovery(
   {
-    client, installNamespace, identity, dns, exportsFollowed = false, timings = QUICK_LEASE_TIMINGS, logger,
+    client, installNamespace, identity, dns, exportsFollowedServices = false, timings = QUICK_LEASE_TIMINGS, logger,
   }: ServiceDiscoveryOptions,
   signal: AbortSignal,
 ): Promise<ServiceDiscovery> {
@@ -52,7 +52,7 @@ export async function startServiceDiscovery(
   const resolve: Resolve = (question) =>
     (state.hasSynced ? answerQuestion(question, find) : notSyncedAnswer(question));
   const server = dns && (await startDnsServer({ ...dns, resolve }));
-  startServices({ client: client.fencedBy(election), state, exportsFollowed, logger: own }, signal);
+  startServices({ client: client.fencedBy(election), state, exportsFollowedServices, logger: own }, signal);
   const ended = Promise.all([state.run(signal), election.run(signal)]).then(() => server?.close());
   return {
     dnsPort: server?.port,

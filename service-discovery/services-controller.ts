@@ -21,7 +21,7 @@ export interface ServicesOptions {
   readonly client: ClusterClient;
   readonly state: ClustersetState;
   /** Export the Services that follow elected pods, and their copies. */
-  readonly exportsFollowed: boolean;
+  readonly exportsFollowedServices: boolean;
   readonly logger: Logger;
 }
 
@@ -29,9 +29,9 @@ const CONCURRENCY = 8;
 
 /** Starts both sides once all informers have synced. */
 export function startServices(
-  { client, state, exportsFollowed, logger }: ServicesOptions, signal: AbortSignal,
+  { client, state, exportsFollowedServices, logger }: ServicesOptions, signal: AbortSignal,
 ): void {
-  const services = new Services(client, state, exportsFollowed);
+  const services = new Services(client, state, exportsFollowedServices);
   const ready = state.synced();
   const controllers = [
     startController(
@@ -49,12 +49,12 @@ export function startServices(
 class Services {
   readonly #client: ClusterClient;
   readonly #state: ClustersetState;
-  readonly #exportsFollowed: boolean;
+  readonly #exportsFollowedServices: boolean;
 
-  constructor(client: ClusterClient, state: ClustersetState, exportsFollowed: boolean) {
+  constructor(client: ClusterClient, state: ClustersetState, exportsFollowedServices: boolean) {
     this.#client = client;
     this.#state = state;
-    this.#exportsFollowed = exportsFollowed;
+    this.#exportsFollowedServices = exportsFollowedServices;
   }
 
   /**
@@ -66,7 +66,7 @@ class Services {
     try {
       await this.#publish(key, known, signal);
     } finally {
-      const requested = planRequestedExport(known.service, known.serviceExport, this.#exportsFollowed);
+      const requested = planRequestedExport(known.service, known.serviceExport, this.#exportsFollowedServices);
       await executePlan(this.#client, requested, signal).catch(ignoreLate);
     }
     return DONE;

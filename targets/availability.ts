@@ -62,15 +62,15 @@ export function detailOf(error: unknown): string {
   return messageOf(error instanceof Error && error.cause !== undefined ? error.cause : error);
 }
 
-/** What is said of a target where Admiralty runs. */
+/** Message about a target where Admiralty runs. */
 export const ADMIRALTY_ACTIVE =
   'Admiralty is active in the target, and this source may not write pods there; run "isthmus migrate admiralty" in ' +
     'the target, or let the source write pods (ClusterRole isthmus-source-pod-mode)';
 /** What is known of a target before its cluster has said anything. */
 export const CONNECTING = unavailable('Connecting', 'connecting to the target');
-/** What is said of a target whose controller has stopped. */
+/** Message about a target whose delegate controller has stopped. */
 export const SILENT =
   `the delegate controller of the target has not renewed its ClusterSummary for ${HEARTBEAT_TIMEOUT_MS / 1_000} s; ` +
     'check that Isthmus runs there';
-/** What is said of a target whose API server has stopped answering. */
+/** Message about a target whose API server has stopped answering. */
 export const SILENT_SERVER = "the target's API server has stopped answering; connections to it are still open";

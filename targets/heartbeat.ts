@@ -10,18 +10,18 @@ export const HEARTBEAT_TIMEOUT_MS = 150_000;
 /** The heartbeat of one target. */
 export class Heartbeat {
   readonly #changed: () => void;
-  #life: ControllerState = 'unknown';
+  #state: ControllerState = 'unknown';
   #time: string | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  /** `changed` is called when {@link life} changes. */
+  /** `changed` is called when {@link state} changes. */
   constructor(changed: () => void) {
     this.#changed = changed;
   }
 
   /** The controller's state now. */
-  get life(): ControllerState {
-    return this.#life;
+  get state(): ControllerState {
+    return this.#state;
   }
 
   /** The watch opened: from now on a missing update counts. */
@@ -54,9 +54,9 @@ export class Heartbeat {
     this.#become('alive');
   }
 
-  #become(life: ControllerState): void {
-    if (life === this.#life) return;
-    this.#life = life;
+  #become(state: ControllerState): void {
+    if (state === this.#state) return;
+    this.#state = state;
     this.#changed();
   }
 }

@@ -17,7 +17,7 @@ import type { TargetEnvironment, TargetListener } from './target-environment.ts'
 import { isAnotherCluster, readClusterId, readClusterIdWithRetry } from '../kubernetes/client/cluster-id.ts';
 import { TargetSession } from './target-session.ts';
 import {
-  followKubeconfig, kubeconfigSecretRef, readTargetConnection, type KubeconfigContent, type KubeconfigSecretRef,
+  watchKubeconfig, kubeconfigSecretRef, readTargetConnection, type KubeconfigContent, type KubeconfigSecretRef,
 } from './access/target-kubeconfig.ts';
 import { TenantRules } from './access/tenant-rules.ts';
 
@@ -168,7 +168,7 @@ export class TargetCluster {
     if (secretRef === undefined) return this.#fail('InvalidSpec', 'set spec.kubeconfigSecret.name, or spec.self: true');
     const watch = new AbortController();
     this.#secretWatch = watch;
-    followKubeconfig(this.#environment, secretRef, (file) => this.#useKubeconfig(file, secretRef, spec), watch.signal);
+    watchKubeconfig(this.#environment, secretRef, (file) => this.#useKubeconfig(file, secretRef, spec), watch.signal);
   }
 
   #useKubeconfig(content: KubeconfigContent, secretRef: KubeconfigSecretRef, { gateway }: TargetSpec): void {

@@ -114,7 +114,7 @@ export class TargetSession {
   get mode(): DelegationMode | undefined {
     if (this.#requestedMode !== 'Auto') return this.#requestedMode;
     const servesChaperons = this.#lacks(this.chaperons) ? false : this.chaperons.hasSynced || undefined;
-    const controller = this.#heartbeat.life;
+    const controller = this.#heartbeat.state;
     const found = foundDelegation({ servesChaperons, controller, mayWritePods: this.#mayWritePods });
     if (controller === 'admiralty') return found;
     if (controller === 'alive' && found !== undefined) this.#found = found;
@@ -124,7 +124,7 @@ export class TargetSession {
 
   /** Whether the target's delegate controller has published a summary before and its heartbeat is missing now. */
   get isControllerSilent(): boolean {
-    return this.mode !== 'Pod' && this.#heartbeat.life === 'silent'
+    return this.mode !== 'Pod' && this.#heartbeat.state === 'silent'
       && this.#published.get(CLUSTER_SUMMARY_NAME) !== undefined;
   }
 
@@ -133,7 +133,7 @@ export class TargetSession {
    * whether it may.
    */
   get isAdmiraltyActive(): boolean {
-    return this.mode === undefined && this.#heartbeat.life === 'admiralty';
+    return this.mode === undefined && this.#heartbeat.state === 'admiralty';
   }
 
   /** The target's free capacity, as published by it or computed by the source. */
@@ -144,7 +144,7 @@ export class TargetSession {
 
   /** Whether the source must compute the target's free capacity itself. */
   get publishesNoSummary(): boolean {
-    return this.mode === 'Pod' && (this.#lacks(this.#published) || this.#heartbeat.life === 'silent');
+    return this.mode === 'Pod' && (this.#lacks(this.#published) || this.#heartbeat.state === 'silent');
   }
 
   /** Adds a listener for {@link TargetSession.summary}; `isRenewed` when all that changed is when it was published. */
@@ -194,7 +194,7 @@ export class TargetSession {
    */
   async #lifeChanged(): Promise<void> {
     if (
-      ['silent', 'admiralty'].includes(this.#heartbeat.life) && this.mode === undefined
+      ['silent', 'admiralty'].includes(this.#heartbeat.state) && this.mode === undefined
         && this.#mayWritePods === undefined
     ) {
       this.#mayWritePods = await mayDelegateDirectly(this.client, this.#stopped.signal).catch(() => undefined);

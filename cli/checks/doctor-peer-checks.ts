@@ -73,7 +73,7 @@ function imageOf(deployment: object): string {
   return spec?.template?.spec?.containers?.[0]?.image ?? '';
 }
 
-/** Clock skew. */
+/** Reports clocks of this machine, of this cluster and of its targets that differ. */
 export function checkClocks({ server, targets }: DoctorFacts): readonly Finding[] {
   const check = 'Clocks';
   const own: ServerProbe = typeof server === 'object' ? server : { aheadMs: 0, uncertainMs: 0, certificate: undefined };

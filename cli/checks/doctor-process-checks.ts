@@ -13,7 +13,7 @@ const LEADER_ELECTED: ReadonlySet<string> =
 /** How long after its expiry a Lease should have a new holder, if any replica runs. In ms. */
 const TAKEN_OVER_MS = 30_000;
 
-/** Each component has a leader. */
+/** Reports components without a leader. */
 export function checkComponents({ leases, nowMs, server }: DoctorFacts): readonly Finding[] {
   const check = 'Components';
   const clusterNow = nowMs + (typeof server === 'object' ? server.aheadMs : 0);
@@ -85,7 +85,7 @@ export function checkWebhook({ webhook, probe, targets }: DoctorFacts): readonly
   }
 }
 
-/** No certificate has expired or is about to. */
+/** Reports certificates that have expired or soon will. */
 export function checkCertificates({ webhook, targets, server, nowMs }: DoctorFacts): readonly Finding[] {
   const check = 'Certificates';
   const bundle = Buffer.from(webhook?.webhooks?.[0]?.clientConfig.caBundle ?? '', 'base64').toString('utf8');

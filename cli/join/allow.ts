@@ -61,7 +61,7 @@ async function setSources(kind: string, name: string, flags: AllowFlags, sources
         'not say which may run pods there whatever its labels.',
     );
     const others = (exempt ?? []).filter((source) => !sources.includes(source));
-    console.log(outcome(name, before?.metadata.labels ?? {}, sources, others));
+    console.log(outcomeText(name, before?.metadata.labels ?? {}, sources, others));
   });
 }
 
@@ -91,7 +91,7 @@ async function exemptSources(
   ];
 }
 
-function outcome(
+function outcomeText(
   name: string, before: StringMap, sources: readonly string[], exempt: readonly string[],
 ): string {
   const others = exempt.join(', ');

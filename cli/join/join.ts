@@ -29,7 +29,7 @@ import { ensureInstallNamespace } from '../install/install-namespace.ts';
 import { deleteJoinKey, storedJoinKey } from './join-key.ts';
 import { requireLabel } from '../output/object-names.ts';
 import { isOfTarget, PEER_FIELD_MANAGER, requireOwn } from '../clusters/own-objects.ts';
-import { outcome } from './peer.ts';
+import { outcomeText } from './peer.ts';
 import { untilTargetReady } from '../clusters/target-readiness.ts';
 import { orNotFound } from '../clusters/served-objects.ts';
 
@@ -61,7 +61,7 @@ async function runJoin(token: string, flags: JoinFlags): Promise<void> {
     const progress: Progress = { tell: (line) => console.log(line), signal };
     await joinTarget({ client, token, ...flags, ...member }, progress, async (peering) => {
       progress.tell('waiting for the target to become Ready');
-      console.log(outcome(peering, await untilTargetReady(client, peering, signal)));
+      console.log(outcomeText(peering, await untilTargetReady(client, peering, signal)));
     });
   });
 }

@@ -117,7 +117,7 @@ async function runPeer(flags: PeerFlags): Promise<void> {
       { ...options, source, target, gatewayCluster: route?.clusterId, podPlaneCluster: member }, progress,
     );
     progress.tell('waiting for the target to become Ready');
-    console.log(outcome(peering, await untilTargetReady(source.client, peering, progress.signal)));
+    console.log(outcomeText(peering, await untilTargetReady(source.client, peering, progress.signal)));
   } finally {
     await Promise.all([source.client.transport.close(), target.client.transport.close()]);
   }
@@ -131,7 +131,7 @@ async function openPeer(
 }
 
 /** The outcome of the peering, as text. */
-export function outcome(peering: Peering, readiness: Readiness): string {
+export function outcomeText(peering: Peering, readiness: Readiness): string {
   const what =
     peering.namespace === undefined ? `ClusterTarget ${peering.name}` : `Target ${peering.namespace}/${peering.name}`;
   if (readiness.kind === 'ready') return `${what} is Ready.`;

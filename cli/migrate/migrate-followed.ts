@@ -8,7 +8,7 @@ import { FOLLOWED_KINDS } from '../../delegate-controller/copies/followed-kinds.
 import { toReportedCopy } from '../../delegate-controller/copies/followed-copy.ts';
 import { ignoreStale } from '../../kubernetes/flow/api-error.ts';
 import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
-import { planFreeing, planRelabelling } from '../takeover/followed-takeover.ts';
+import { planAdmiraltyFinalizerRemoval, planRelabelling } from '../takeover/followed-takeover.ts';
 import type { Migration, MigrationTarget } from './migration.ts';
 
 const TYPES: readonly ResourceType[] = [CONFIG_MAPS, SECRETS, SERVICES, INGRESSES];
@@ -21,7 +21,7 @@ export async function takeFollowed(migration: Migration): Promise<void> {
     const given = await handOver(migration, type, objects, { from: installation.clusterName, to: clusterId });
     let freed = 0;
     for (const object of objects) {
-      const plan = planFreeing(type, object);
+      const plan = planAdmiraltyFinalizerRemoval(type, object);
       freed += plan.length;
       await executePlan(client, plan, signal).catch(ignoreStale);
     }

@@ -10,7 +10,7 @@ import { AppError } from '../../process/errors.ts';
 import { ownInstanceId } from '../../process/instance-id.ts';
 
 /** Dependencies of a campaign. */
-export interface Campaign {
+export interface LeadershipOptions {
   readonly client: ClusterClient;
   readonly namespace: string;
   /** Components that act in one replica only. */
@@ -21,7 +21,7 @@ export interface Campaign {
   readonly onLeadershipLost: (error: AppError) => void;
 }
 
-/** A running campaign. */
+/** What `campaign` returns. */
 export interface Leadership {
   /** Holds while this process holds all Leases. */
   readonly fence: Fence;
@@ -67,7 +67,9 @@ export function leaseTimings(acting: readonly string[], takesPods: boolean): Lea
  * cannot deadlock. All are watched from the start and requested with the same duration, so that a dead leader's Leases
  * expire at about the same time.
  */
-export function campaign({ client, namespace, components, timings, logger, onLeadershipLost }: Campaign): Leadership {
+export function campaign(
+  { client, namespace, components, timings, logger, onLeadershipLost }: LeadershipOptions,
+): Leadership {
   const stopped = new AbortController();
   const identity = ownInstanceId();
   const pace = new LeaseDuration(timings);

@@ -11,7 +11,7 @@ import type { Progress } from '../clusters/apply-objects.ts';
 import { installInto, installOptions } from '../install/install.ts';
 import { keepWebhookUrl } from '../install/webhook-address.ts';
 import { joinTarget } from '../join/join.ts';
-import { outcome } from '../join/peer.ts';
+import { outcomeText } from '../join/peer.ts';
 import { untilTargetReady } from '../clusters/target-readiness.ts';
 
 /** The flags that concern the installation. */
@@ -48,7 +48,7 @@ export async function joinTargets(
   for (const token of tokens) {
     if (await isJoined(client, token, signal)) continue;
     const peering = await joinTarget({ client, token, installNamespace: namespace }, progress);
-    progress.tell(outcome(peering, await untilTargetReady(client, peering, signal)));
+    progress.tell(outcomeText(peering, await untilTargetReady(client, peering, signal)));
   }
 }
 

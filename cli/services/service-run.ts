@@ -55,8 +55,8 @@ async function run(
   await runService(asked, async ({ signal, shutdown }) => {
     const discovery = await startServiceDiscovery(
       {
-        client, installNamespace: namespace, identity: ownInstanceId(), dns: listen, exportsFollowed: exportFollowed,
-        logger,
+        client, installNamespace: namespace, identity: ownInstanceId(), dns: listen,
+        exportsFollowedServices: exportFollowed, logger,
       },
       signal,
     );

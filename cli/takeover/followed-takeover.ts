@@ -8,7 +8,7 @@ import type { ResourceType } from '../../api/objects/group-version.ts';
 import type { Command, Plan } from '../../model/objects/plan.ts';
 
 /** The write that frees an object of the source from Admiralty's finalizers; nothing where it has none. */
-export function planFreeing(type: ResourceType, { metadata }: KubernetesObject): Plan {
+export function planAdmiraltyFinalizerRemoval(type: ResourceType, { metadata }: KubernetesObject): Plan {
   const { namespace, name = '', resourceVersion, finalizers = [], labels = {} } = metadata;
   const others = finalizers.filter((finalizer) => !finalizer.startsWith(ADMIRALTY_PREFIX));
   if (others.length === finalizers.length && labels[HAS_FINALIZER_LABEL] === undefined) return [];

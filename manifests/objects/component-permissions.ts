@@ -9,7 +9,7 @@ import {
 } from '../../model/access/component-accounts.ts';
 import { ADMIRALTY_SOURCE_LEASES } from '../../model/naming/live-admiralty.ts';
 import { onlyNamed, RBAC_GROUP, READ, rule, WRITE, type PolicyRule } from '../../model/access/rbac-objects.ts';
-import { STREAMED } from '../../model/access/pod-mode-rules.ts';
+import { STREAM_SUBRESOURCES } from '../../model/access/pod-mode-rules.ts';
 import { ownerRule } from '../../model/access/confinement-rules.ts';
 import { CLUSTER_NAMESPACE } from '../../model/access/system-namespaces.ts';
 import { WEBHOOK_CONFIGURATION_NAME } from './webhook-configuration.ts';
@@ -52,7 +52,7 @@ const ADMISSION_GROUP = 'admissionregistration.k8s.io';
 export const READ_CLUSTER_ID = onlyNamed(rule('', ['namespaces'], ['get']), [CLUSTER_NAMESPACE]);
 
 /** Watching targets, and the proxy pods that may run there. */
-const FOLLOW_TARGETS: readonly PolicyRule[] = [
+const WATCH_TARGETS: readonly PolicyRule[] = [
   rule(ADMIRALTY_GROUP, ['targets', 'clustertargets'], READ),
   rule('', ['pods'], READ),
   READ_CLUSTER_ID,
@@ -86,7 +86,7 @@ const WEBHOOK: readonly PolicyRule[] = [
 ];
 
 const SCHEDULER: readonly PolicyRule[] = [
-  ...FOLLOW_TARGETS,
+  ...WATCH_TARGETS,
   ...READ_OWN_CIDRS,
   ...PLACEMENT_INPUTS,
   // removes the finalizer; replaces a pod whose target was lost before it was bound
@@ -96,7 +96,7 @@ const SCHEDULER: readonly PolicyRule[] = [
   rule('', ['pods/status'], ['patch']),
   rule('events.k8s.io', ['events'], ['create', 'patch']),
   rule(ISTHMUS_GROUP, ['placementpolicies/status', 'clusterplacementpolicies/status'], ['patch']),
-  rule(ISTHMUS_GROUP, ['placementpolicies'], ['delete']), // of moves that were cut off
+  rule(ISTHMUS_GROUP, ['placementpolicies'], ['delete']), // of interrupted moves
   // published decisions, and the names that Argo CD knows the targets by
   rule(ISTHMUS_GROUP, ['clusterdecisions', 'targetdiscoveries'], ['list', 'watch']),
   rule(ISTHMUS_GROUP, ['clusterdecisions/status'], ['patch']),
@@ -106,7 +106,7 @@ const SCHEDULER_SELF: readonly PolicyRule[] = [WATCH_SELF_AS_TARGET, rule(ADMIRA
 
 /** Feedback, follow, failover. */
 const DELEGATE_CONTROLLER_SOURCE: readonly PolicyRule[] = [
-  ...FOLLOW_TARGETS,
+  ...WATCH_TARGETS,
   ...READ_OWN_CIDRS,
   ...PLACEMENT_INPUTS, // a Service goes only where its pods may run
   rule('', ['pods'], ['patch', 'delete']),
@@ -135,7 +135,7 @@ const DELEGATE_CONTROLLER_TARGET: readonly PolicyRule[] = [
   // Grants sources streams of their own delegates, pod by pod: RBAC allows granting only permissions that one has.
   rule(RBAC_GROUP, ['roles', 'rolebindings'], ['list', 'watch', ...WRITE]),
   rule('', ['pods/log'], ['get']),
-  rule('', STREAMED, ['create', 'get']),
+  rule('', STREAM_SUBRESOURCES, ['create', 'get']),
   // what sources may know of Secrets that they wrote
   rule(ISTHMUS_GROUP, ['secretcopies'], ['list', 'watch', ...WRITE]),
 ];
@@ -146,7 +146,7 @@ const DELEGATE_CONTROLLER_SELF: readonly PolicyRule[] = [
 ];
 
 const VIRTUAL_NODE: readonly PolicyRule[] = [
-  ...FOLLOW_TARGETS,
+  ...WATCH_TARGETS,
   rule('events.k8s.io', ['events'], ['create', 'patch']),
   ...READ_OWN_CIDRS,
   rule('', ['nodes'], [...READ, ...WRITE]),
@@ -164,13 +164,13 @@ const VIRTUAL_NODE: readonly PolicyRule[] = [
 const VIRTUAL_NODE_SELF: readonly PolicyRule[] = [
   WATCH_SELF_AS_TARGET,
   rule('', ['pods/log'], ['get']),
-  rule('', STREAMED, ['create', 'get']),
+  rule('', STREAM_SUBRESOURCES, ['create', 'get']),
   rule(POD_METRICS.group, ['pods'], ['list']), // kubectl top
   rule('', ['resourcequotas'], ['list']), // shown on the virtual node of a Target
 ];
 
 /** Renews the tokens of targets: peering grants write access to the one Secret. */
-const PEERING_SOURCE: readonly PolicyRule[] = FOLLOW_TARGETS;
+const PEERING_SOURCE: readonly PolicyRule[] = WATCH_TARGETS;
 // Grants permissions to others, so it must be guarded best: it may bind only these roles, and request tokens only where
 // it has bound that role.
 const PEERING_TARGET: readonly PolicyRule[] = [
@@ -187,7 +187,8 @@ const PEERING_TARGET: readonly PolicyRule[] = [
     SOURCE_ROLE, SOURCE_ELSEWHERE_ROLE, SOURCE_STREAMS_ROLE, CLUSTER_SUMMARY_VIEWER_ROLE, TOKEN_REQUESTER_ROLE,
   ]),
   rule('', ['namespaces'], ['list', 'watch']), // their labels admit sources
-  ownerRule(undefined), // grants each source `own` of its own cluster: RBAC lets nobody grant what they do not have
+  // grants each source the verb `own` on its cluster: RBAC lets nobody grant what they do not have
+  ownerRule(undefined),
   // checks that the policies limiting sources exist; policies do not protect policies, so it may not delete any
   rule(ADMISSION_GROUP, ['validatingadmissionpolicies', 'validatingadmissionpolicybindings'], READ),
 ];

@@ -1,5 +1,5 @@
 // An admission policy in the source that warns users who elect pods where that has no effect: without it they run in
-// the source and nothing says why. It denies nothing, and asks no webhook.
+// the source and nothing says why. It only warns, and calls no webhook.
 import { ELECTING_LABELS } from '../../api/admission-rules.ts';
 import {
   ELECTION_LABELS, LABEL_ELECTS_NOTHING, meaninglessLabel, misplacedElection, neverElected, notOptedIn,

@@ -3,11 +3,11 @@
 import { rule, type PolicyRule } from './rbac-objects.ts';
 
 /** What kubectl exec, attach and port-forward use. */
-export const STREAMED = ['pods/exec', 'pods/attach', 'pods/portforward'];
+export const STREAM_SUBRESOURCES = ['pods/exec', 'pods/attach', 'pods/portforward'];
 
 /** Logs and streams of pods. An exec over a WebSocket is a GET. */
 export const STREAM_RULES: readonly PolicyRule[] =
-  [rule('', ['pods/log'], ['get']), rule('', STREAMED, ['create', 'get'])];
+  [rule('', ['pods/log'], ['get']), rule('', STREAM_SUBRESOURCES, ['create', 'get'])];
 
 /** Pods, their streams, and the nodes of which free capacity is computed. */
 export const POD_MODE_RULES: readonly PolicyRule[] = [

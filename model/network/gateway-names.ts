@@ -58,7 +58,7 @@ export function parseRoute(authority: string): Route {
   };
 }
 
-/** Name of a member's Endpoint of a driver. */
+/** Name of the Endpoint object (Submariner) of a member for one cable driver. */
 export function endpointObjectName(clusterId: string, backend: string): string {
   return `${clusterId}-${backend}`;
 }

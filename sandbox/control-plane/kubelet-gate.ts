@@ -11,7 +11,7 @@ import { toLogView } from './container-log.ts';
 import { FollowedLog } from './followed-log.ts';
 import type { KeyPair } from '../../process/crypto/certificate-authority.ts';
 import { OpenConnections } from '../../process/servers/open-connections.ts';
-import { IDLE_LIMITS, joinConnections } from '../../virtual-node/streams/stream-relay.ts';
+import { IDLE_LIMITS, spliceConnections } from '../../virtual-node/streams/stream-relay.ts';
 
 /** What a gate needs. */
 export interface KubeletGateOptions {
@@ -97,7 +97,7 @@ function upgrade(incoming: IncomingMessage, client: Duplex, first: Buffer, optio
   const target = kwokTarget(incoming.url ?? '/', options.execContainer);
   const upstream = connect(options.kwokPort, '127.0.0.1', () => {
     upstream.write(requestHeaderText(incoming.method ?? 'GET', target, incoming.rawHeaders));
-    void joinConnections({ socket: client, head: first }, { socket: upstream, head: Buffer.alloc(0) }, IDLE_LIMITS);
+    void spliceConnections({ socket: client, head: first }, { socket: upstream, head: Buffer.alloc(0) }, IDLE_LIMITS);
   });
   upstream.once('error', () => client.destroy());
   client.on('error', () => upstream.destroy());

@@ -116,7 +116,10 @@ export class CandidateSender {
     this.#confirmations.deadlines.remove(targetNamespaceOf(target, proxy), proxy.uid);
   }
 
-  /** Without it, it would be unknown when the target has stopped the candidate. The watch enqueues the pod again. */
+  /**
+   * Removes the deadline by which the target stops a candidate that nobody has confirmed. The watch event of this
+   * write requeues the pod.
+   */
   async removeDeadline(
     proxy: ProxyPod, { target, plan }: { readonly target: string; readonly plan: Plan }, signal: AbortSignal,
   ): Promise<void> {

@@ -161,7 +161,7 @@ function override({ placement }: PodToSchedule): Check | undefined {
   };
 }
 
-/** What a silent target has published is unknown. */
+/** Rejects a target without a ClusterSummary. One that is unavailable is left to the filter for that. */
 function hasSummary(target: TargetSnapshot): Rejection | undefined {
   if (target.capacity !== undefined || target.unavailable !== undefined) return undefined;
   return {

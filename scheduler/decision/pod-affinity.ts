@@ -71,31 +71,35 @@ export function podAffinityFilter(pod: PodToSchedule, nodes: NodeLabels): (
   if (placement === undefined) return undefined;
   const owner = { namespace: pod.namespace, labels: placement.labels };
   const { podAffinity, podAntiAffinity } = placement.constraints.affinity ?? {};
-  const nearTerms = podAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
-  const near = countTerms(nearTerms, owner, placement, nodes);
-  const far = (podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []).flatMap(
+  const affinityTerms = podAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
+  const affinity = countTerms(affinityTerms, owner, placement, nodes);
+  const antiAffinity = (podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []).flatMap(
     (term) => countTerms([term], owner, placement, nodes),
   );
-  const kept = excludedDomains(owner, placement, nodes);
-  if (near.length + far.length + kept.size === 0) return undefined;
+  const excluded = excludedDomains(owner, placement, nodes);
+  if (affinity.length + antiAffinity.length + excluded.size === 0) return undefined;
   // The first pod of a self-affine group is allowed: no matching pod exists yet, and the pod matches its own term.
   const isFirst =
-    near.every(({ term, byDomain }) => byDomain.size === 0 && means(term, owner, owner, placement.namespaces));
+    affinity.every(({ term, byDomain }) => byDomain.size === 0 && means(term, owner, owner, placement.namespaces));
   return ({ nodeName }) => {
     const labels = nodes.get(nodeName) ?? {};
-    return nearRejection(near, labels, isFirst) ?? farRejection(far, labels) ?? exclusion(kept, labels);
+    return affinityRejection(affinity, labels, isFirst)
+      ?? antiAffinityRejection(antiAffinity, labels)
+      ?? existingPodRejection(excluded, labels);
   };
 }
 
-function nearRejection(near: readonly CountedTerm[], labels: StringMap, isFirst: boolean): Rejection | undefined {
-  for (const { term, byDomain } of near) {
+function affinityRejection(
+  affinity: readonly CountedTerm[], labels: StringMap, isFirst: boolean,
+): Rejection | undefined {
+  for (const { term, byDomain } of affinity) {
     const domain = labelOf(labels, term.topologyKey);
     if (domain === undefined) return missingKey(term.topologyKey, 'pod affinity');
     if (isFirst || (byDomain.get(domain) ?? 0) > 0) continue;
     return {
       reason: 'PodAffinity',
       message:
-        `no pod with ${[...new Set(near.map((each) => describeTerm(each.term)))].join(' and ')} is in ` +
+        `no pod with ${[...new Set(affinity.map((each) => describeTerm(each.term)))].join(' and ')} is in ` +
           `${term.topologyKey}=${domain}; relax the pod's podAffinity, or place such a pod there first`,
     };
   }
@@ -108,8 +112,8 @@ function countIn({ term, byDomain }: CountedTerm, labels: StringMap): number {
   return domain === undefined ? 0 : (byDomain.get(domain) ?? 0);
 }
 
-function farRejection(far: readonly CountedTerm[], labels: StringMap): Rejection | undefined {
-  for (const counted of far) {
+function antiAffinityRejection(antiAffinity: readonly CountedTerm[], labels: StringMap): Rejection | undefined {
+  for (const counted of antiAffinity) {
     const { term } = counted;
     const count = countIn(counted, labels);
     if (count > 0) return {
@@ -124,21 +128,21 @@ function farRejection(far: readonly CountedTerm[], labels: StringMap): Rejection
 
 /** `key=value` of the domains that existing pods exclude by their required anti-affinity. */
 function excludedDomains(owner: TermOwner, placement: PlacementConstraints, nodes: NodeLabels): ReadonlySet<string> {
-  const kept = new Set<string>();
+  const excluded = new Set<string>();
   for (const placed of placement.placed) {
     for (const term of placed.antiAffinity ?? []) {
       if (!means(term, placed, owner, placement.namespaces)) continue;
       for (const nodeName of placed.byNode.keys()) {
         const domain = labelOf(nodes.get(nodeName) ?? {}, term.topologyKey);
-        if (domain !== undefined) kept.add(`${term.topologyKey}=${domain}`);
+        if (domain !== undefined) excluded.add(`${term.topologyKey}=${domain}`);
       }
     }
   }
-  return kept;
+  return excluded;
 }
 
-function exclusion(kept: ReadonlySet<string>, labels: StringMap): Rejection | undefined {
-  for (const domain of kept) {
+function existingPodRejection(excluded: ReadonlySet<string>, labels: StringMap): Rejection | undefined {
+  for (const domain of excluded) {
     const split = domain.indexOf('=');
     if (labels[domain.slice(0, split)] !== domain.slice(split + 1)) continue;
     return {

@@ -8,7 +8,7 @@ import { isDnsLabel } from '../../model/naming/label-syntax.ts';
 import type { ImportView } from '../imports/import-objects.ts';
 import { parseName, serviceName, type ServiceName } from './dns-names.ts';
 import type { Preference } from '../imports/preference.ts';
-import { reachedSlices } from '../imports/reached-slices.ts';
+import { reachableSlices } from '../imports/reachable-slices.ts';
 
 /** An endpoint at the address by which this cluster reaches it. */
 export interface DnsEndpoint {
@@ -52,7 +52,7 @@ export interface DnsAnswer {
 
 /** TTL in seconds: a dead cluster must disappear soon. */
 export const TTL_SECONDS = 5;
-/** Most endpoints, and most records, in an answer: it must fit a message over TCP, and clients try only a few. */
+/** At most so many endpoints, and records, in an answer: it must fit a message over TCP; clients try a few. */
 const MAX_RECORDS = 256;
 const MAX_PORT = 65_535;
 /** Longest name, without its dot at the end (RFC 1035, 3.1). */
@@ -197,8 +197,9 @@ export function toDnsService(view: ImportView, localIps: readonly string[]): Dns
   const { namespace, name, settings, contributors } = view.merged;
   const clusters = contributors.map((one) => ({
     id: one.spec.clusterID, isLocal: one.spec.clusterID === view.clusterId,
-    endpoints:
-      reachedSlices(one, view).flatMap(({ endpoints, ports }) => endpoints.map((endpoint) => ({ ...endpoint, ports }))),
+    endpoints: reachableSlices(one, view).flatMap(
+      ({ endpoints, ports }) => endpoints.map((endpoint) => ({ ...endpoint, ports })),
+    ),
   }));
   return {
     namespace, name, type: settings.type, ports: settings.ports, ips: view.ips, localIps,

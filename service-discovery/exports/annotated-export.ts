@@ -8,12 +8,12 @@ import {
 import type { Plan } from '../../model/objects/plan.ts';
 import { isImported } from '../imports/import-objects.ts';
 
-/** Whether a Service's annotations request an export. With `exportsFollowed`, following elected pods does so too. */
-function isExportRequested(service: Service | undefined, exportsFollowed: boolean): boolean {
+/** Whether a Service's annotations request an export; with `exportsFollowedServices`, that it follows pods does too. */
+function isExportRequested(service: Service | undefined, exportsFollowedServices: boolean): boolean {
   if (service === undefined || isImported(service) || service.spec?.type === 'ExternalName') return false;
   const { annotations = {} } = service.metadata;
   const isGlobal = annotations[CILIUM_GLOBAL_ANNOTATION] === TRUE
-    || (exportsFollowed && annotations[GLOBAL_ANNOTATION] === TRUE);
+    || (exportsFollowedServices && annotations[GLOBAL_ANNOTATION] === TRUE);
   return isGlobal && (annotations[CILIUM_SHARED_ANNOTATION] ?? TRUE) === TRUE;
 }
 
@@ -21,9 +21,9 @@ function isExportRequested(service: Service | undefined, exportsFollowed: boolea
  * Creates the requested ServiceExport, and deletes it when it is no longer requested; exports created by others stay.
  */
 export function planRequestedExport(
-  service: Service | undefined, serviceExport: ServiceExport | undefined, exportsFollowed: boolean,
+  service: Service | undefined, serviceExport: ServiceExport | undefined, exportsFollowedServices: boolean,
 ): Plan {
-  const isWished = isExportRequested(service, exportsFollowed);
+  const isWished = isExportRequested(service, exportsFollowedServices);
   if (isWished && service !== undefined && serviceExport === undefined) {
     return [{ kind: 'create', type: SERVICE_EXPORTS, object: toServiceExport(service) }];
   }

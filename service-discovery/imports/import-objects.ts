@@ -11,7 +11,7 @@ import { acceptedAnnotations, acceptedLabels } from '../../model/naming/label-sy
 import { joinName, MAX_LABEL_LENGTH } from '../../model/naming/names.ts';
 import type { MergedExports } from './merge-exports.ts';
 import type { Preference } from './preference.ts';
-import { reachedSlices, type ClustersetView } from './reached-slices.ts';
+import { reachableSlices, type ClustersetView } from './reachable-slices.ts';
 
 /** An import as seen from this cluster. */
 export interface ImportView extends ClustersetView {
@@ -125,7 +125,7 @@ function toSlices(
     ...ownLabels(name), [MCS_SOURCE_CLUSTER_LABEL]: clusterID,
     ...(settings.type === 'ClusterSetIP' && { [SERVICE_NAME_LABEL]: importServiceName(name) }),
   };
-  return reachedSlices(exported, view).flatMap((slice) => {
+  return reachableSlices(exported, view).flatMap((slice) => {
     const endpoints = slice.endpoints.map(({ address, hostname, ready }) => (
       { addresses: [address], conditions: { ready }, ...(hostname !== undefined && { hostname }) }
     ));

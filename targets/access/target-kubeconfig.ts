@@ -49,7 +49,7 @@ function authorOf(ref: TargetRef, namespace: string, installNamespace: string): 
 }
 
 /** Follows the Secret until the signal aborts. `changed` is called at once, while it is read, and on each change. */
-export function followKubeconfig(
+export function watchKubeconfig(
   { source: client, logger }: { readonly source: ClusterClient; readonly logger: Logger },
   secretRef: KubeconfigSecretRef,
   changed: (content: KubeconfigContent) => void, signal: AbortSignal,

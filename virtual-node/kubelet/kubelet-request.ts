@@ -74,9 +74,9 @@ function toPodRequest(method: string, path: string, query: URLSearchParams): Kub
   return 'kind' in parameters ? parameters : { kind: 'pod', operation, namespace, name, container, parameters };
 }
 
-const STREAMED = ['GET', 'POST'];
+const STREAM_SUBRESOURCES = ['GET', 'POST'];
 const METHODS: Readonly<Record<PodOperation, readonly string[]>> =
-  { log: ['GET'], exec: STREAMED, attach: STREAMED, portforward: STREAMED };
+  { log: ['GET'], exec: STREAM_SUBRESOURCES, attach: STREAM_SUBRESOURCES, portforward: STREAM_SUBRESOURCES };
 
 const PARAMETERS: Readonly<Record<PodOperation, (query: URLSearchParams) => Parameters | Refusal>> = {
   log: toLogParameters,

@@ -26,7 +26,7 @@ import { KubeletMetrics } from './kubelet-metrics.ts';
 import { parseKubeletRequest, refused, type KubeletRequest, type PodRequest, type Refusal } from './kubelet-request.ts';
 import { answerNodePage, type NodePages } from './node-pages.ts';
 import { PodUsages } from '../usage/pod-usage-cache.ts';
-import { IDLE_LIMITS, joinConnections, relayAnswer, type IdleLimits } from '../streams/stream-relay.ts';
+import { IDLE_LIMITS, spliceConnections, relayAnswer, type IdleLimits } from '../streams/stream-relay.ts';
 import { relayRefusedLog } from '../streams/refused-log.ts';
 import { openStream } from '../streams/stream-permissions.ts';
 import { responseHeaderText, createResponse, upgradeHeaders } from '../streams/upgrade-request.ts';
@@ -199,8 +199,8 @@ export class KubeletServer {
     const located = locateDelegate(asked, { proxy, reachable: session !== undefined, delegate });
     if (located.kind === 'refused') return located;
     if (proxy === undefined || session === undefined) return refused(404, 'the pod has gone');
-    const misfit = this.#misfit(asked, exchange);
-    if (misfit !== undefined) return misfit;
+    const invalid = this.#validateUpgrade(asked, exchange);
+    if (invalid !== undefined) return invalid;
     this.#streams.set(ending, { proxyUid: proxy.uid, operation: asked.operation });
     this.#metrics.began(asked.operation);
     try {
@@ -211,7 +211,7 @@ export class KubeletServer {
     }
   }
 
-  #misfit({ operation }: PodRequest, { upgrade }: Exchange): Refusal | undefined {
+  #validateUpgrade({ operation }: PodRequest, { upgrade }: Exchange): Refusal | undefined {
     if (operation === 'log' && upgrade !== undefined) return refused(400, 'a log request must not be an upgrade');
     if (operation !== 'log' && upgrade === undefined) {
       return refused(400, 'this needs an upgrade to SPDY/3.1 or a WebSocket');
@@ -235,7 +235,7 @@ export class KubeletServer {
       }
       reply.detachSocket(upgrade.socket);
       upgrade.socket.write(responseHeaderText(answer.response));
-      await joinConnections(upgrade, answer, this.#limits);
+      await spliceConnections(upgrade, answer, this.#limits);
     } finally {
       forget();
     }

@@ -24,7 +24,7 @@ const CHECKS_PER_PERIOD = 4;
  * Joins two connections until both have closed or one broke. `head` is data that was already read. A side that has
  * closed may have left data that the other accepts slowly: all of it is delivered. Resolves when both are closed.
  */
-export function joinConnections(caller: Connection, target: Connection, limits: IdleLimits): Promise<void> {
+export function spliceConnections(caller: Connection, target: Connection, limits: IdleLimits): Promise<void> {
   const [one, other] = [caller.socket, target.socket];
   one.write(target.head);
   other.write(caller.head);

@@ -9,7 +9,7 @@ import {
   informerMetrics, METRICS, metricsText, observeApiCall, queueMetrics, serveAlso,
 } from '../../../process/metrics.ts';
 import {
-  deleteTargetMetrics, observeBound, observeCandidate, observeDecision, observeRejection, observeReported,
+  deleteTargetMetrics, observeBound, observeCandidate, observeDecision, observeRejection, observeShown,
   setTargetMetrics,
 } from '../../../process/placement-metrics.ts';
 import { AdmissionMetrics } from '../../../webhook/server/admission-metrics.ts';
@@ -55,7 +55,7 @@ describe('metrics', () => {
     observeBound(-3);
     observeRejection('ClusterTarget/test');
     observeCandidate('rejected', 1_500);
-    observeReported(-3);
+    observeShown(-3);
     setTargetMetrics('ClusterTarget/test', { isReady: true, rttMs: 4, free: { cpu: 1.5, pods: 7 } });
     assert.equal(
       await line('isthmus_scheduling_decision_duration_seconds_sum{outcome="of-test"}'),

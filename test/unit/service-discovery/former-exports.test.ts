@@ -39,7 +39,7 @@ async function firstDeletion(t: TestContext, more: ServedObjects): Promise<strin
     await server.stop();
   });
   const state = new ClustersetState({ client, installNamespace, logger: SILENT });
-  startServices({ client, state, exportsFollowed: false, logger: SILENT }, stopped.signal);
+  startServices({ client, state, exportsFollowedServices: false, logger: SILENT }, stopped.signal);
   void state.run(stopped.signal);
   return deletion;
 }

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { answerQuestion, toDnsService } from '../../../service-discovery/dns/dns-answer.ts';
 import { toImportObjects, type ImportView } from '../../../service-discovery/imports/import-objects.ts';
-import { reachedSlices } from '../../../service-discovery/imports/reached-slices.ts';
+import { reachableSlices } from '../../../service-discovery/imports/reachable-slices.ts';
 import { mergeExports } from '../../../service-discovery/imports/merge-exports.ts';
 import { exportOf } from '../../support/objects/exported-services.ts';
 
@@ -72,7 +72,7 @@ it('many ports of a Service are each looked up once among the listeners of a gat
   const ports = numbers.map((port) => ({ name: `port-${port}`, protocol: 'TCP', port }));
   const slices = [{ addressType: 'IPv4', ports, endpoints: [{ address: '10.1.0.1', ready: true }] }] as const;
   const exported = { ...exportOf('us', { ports, slices }), status: { listeners } };
-  const [slice] = reachedSlices(exported, { ...view, importAddress: '10.9.0.1' });
+  const [slice] = reachableSlices(exported, { ...view, importAddress: '10.9.0.1' });
   assert.deepEqual([slice?.ports.length, slice?.ports[6]?.port], [MANY, 20_007]);
   assert(reads <= MANY * LOOKS, `${reads} reads of ${MANY} listeners`);
 });

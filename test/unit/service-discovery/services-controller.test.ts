@@ -30,7 +30,7 @@ it('an export that is asked for no more ends also where it cannot be published',
     hasNamespace: () => false, view: () => undefined,
     onChange: (listener: (key: string) => void) => listener('shop/web'),
   } as unknown as ClustersetState;
-  startServices({ client: server.client, state, exportsFollowed: false, logger: SILENT }, stopped.signal);
+  startServices({ client: server.client, state, exportsFollowedServices: false, logger: SILENT }, stopped.signal);
   const asked: string[] = [];
   while (!asked.some((one) => one.startsWith('DELETE'))) {
     const { method, path } = await server.next().then((exchange) => {

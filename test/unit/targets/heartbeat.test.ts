@@ -13,7 +13,7 @@ describe('the heartbeat of a target', () => {
   const begin = (t: TestContext) => t.mock.timers.enable({ apis: ['setTimeout'] });
   beforeEach(() => {
     told = [];
-    heartbeat = new Heartbeat(() => told.push(heartbeat.life));
+    heartbeat = new Heartbeat(() => told.push(heartbeat.state));
     heartbeat.pause(); // before anything was heard it changes nothing
   });
 
@@ -46,7 +46,7 @@ describe('the heartbeat of a target', () => {
     heartbeat.listen();
     heartbeat.observe(summary(3_600_000), NOW);
     t.mock.timers.tick(60_000);
-    assert.equal(heartbeat.life, 'unknown');
+    assert.equal(heartbeat.state, 'unknown');
     heartbeat.observe(summary(3_540_000), NOW + 60_000); // its clock is an hour behind
     assert.deepEqual(told, ['alive']);
   });
@@ -60,7 +60,7 @@ describe('the heartbeat of a target', () => {
     const other = new Heartbeat(() => told.push('other'));
     other.listen();
     t.mock.timers.tick(HEARTBEAT_TIMEOUT_MS);
-    assert.equal(other.life, 'silent');
+    assert.equal(other.state, 'silent');
   });
 
   it('is not missed while nothing could be heard, nor right after that', (t) => {

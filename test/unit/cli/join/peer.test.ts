@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Command } from 'commander';
-import { outcome, parseTokenSeconds, peerCommand, peerOptions } from '../../../../cli/join/peer.ts';
+import { outcomeText, parseTokenSeconds, peerCommand, peerOptions } from '../../../../cli/join/peer.ts';
 import { AppError } from '../../../../process/errors.ts';
 
 const good = { name: 'cluster-eu-west', installNamespace: 'isthmus-system', tokenSeconds: 86_400 };
@@ -64,21 +64,21 @@ describe('peerCommand', () => {
   }
 });
 
-describe('outcome', () => {
+describe('outcomeText', () => {
   const whole = { ...good, sourceId: 'x' };
 
   it('names the object and what became of it', () => {
-    assert.equal(outcome(whole, { kind: 'ready' }), 'ClusterTarget cluster-eu-west is Ready.');
+    assert.equal(outcomeText(whole, { kind: 'ready' }), 'ClusterTarget cluster-eu-west is Ready.');
     const notReady = { kind: 'not-ready', reason: 'Forbidden', message: 'the target denies it' } as const;
     assert.equal(
-      outcome({ ...whole, namespace: 'team-a' }, notReady),
+      outcomeText({ ...whole, namespace: 'team-a' }, notReady),
       'Target team-a/cluster-eu-west is peered, but not Ready (Forbidden): the target denies it',
     );
   });
 
   it('says what to start when nothing runs', () => {
     assert.match(
-      outcome(whole, { kind: 'not-running' }), /nothing in the source has looked at it so far.* "isthmus run"/,
+      outcomeText(whole, { kind: 'not-running' }), /nothing in the source has looked at it so far.* "isthmus run"/,
     );
   });
 });

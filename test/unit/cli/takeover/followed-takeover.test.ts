@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { KubernetesObject } from '../../../../api/objects/core.ts';
 import { CONFIG_MAPS } from '../../../../api/resource-types.ts';
-import { planFreeing, planRelabelling } from '../../../../cli/takeover/followed-takeover.ts';
+import { planAdmiraltyFinalizerRemoval, planRelabelling } from '../../../../cli/takeover/followed-takeover.ts';
 
 const P = 'multicluster.admiralty.io/';
 const object = (metadata: KubernetesObject['metadata']): KubernetesObject =>
   ({ metadata: { namespace: 'web', name: 'settings', resourceVersion: '7', uid: 'copy', ...metadata } });
-const patchOf = (plan: ReturnType<typeof planFreeing>) =>
+const patchOf = (plan: ReturnType<typeof planAdmiraltyFinalizerRemoval>) =>
   plan.map((command) => (command.kind === 'patch' ? command.patch : command.kind));
 const copy = (labels: Readonly<Record<string, string>>) => object({
   labels: { [`${P}parent-uid`]: 'u1', [`${P}parent-cluster-name`]: '', ...labels },
@@ -20,13 +20,13 @@ describe('an object of the source that followed pods of Admiralty', () => {
   it("is freed from Admiralty's finalizers and its label, and keeps those of others", () => {
     const held =
       object({ finalizers: ['a.example/b', `${P}c2`, `${P}web-c2`], labels: { [`${P}has-finalizer`]: 'true' } });
-    assert.deepEqual(patchOf(planFreeing(CONFIG_MAPS, held)), [
+    assert.deepEqual(patchOf(planAdmiraltyFinalizerRemoval(CONFIG_MAPS, held)), [
       { metadata: { resourceVersion: '7', finalizers: ['a.example/b'], labels: { [`${P}has-finalizer`]: null } } },
     ]);
   });
 
   it('is left alone where Admiralty holds nothing of it', () => assert.deepEqual(
-    planFreeing(CONFIG_MAPS, object({ finalizers: ['a.example/b'] })), [],
+    planAdmiraltyFinalizerRemoval(CONFIG_MAPS, object({ finalizers: ['a.example/b'] })), [],
   ));
 });
 

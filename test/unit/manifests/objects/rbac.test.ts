@@ -30,8 +30,8 @@ function allowed(name: string): string[] {
 const each = (resource: string, ...verbs: string[]): string[] =>
   verbs.map((verb) => (resource.includes('=') ? `${verb} ${resource.replace('=', ' ')}` : `${verb} ${resource}`));
 const READ = ['get', 'list', 'watch'];
-const STREAMED = ['exec', 'attach', 'portforward'].flatMap((name) => each(`pods/${name}`, 'create', 'get'));
-const FOLLOW_TARGETS = [
+const STREAM_SUBRESOURCES = ['exec', 'attach', 'portforward'].flatMap((name) => each(`pods/${name}`, 'create', 'get'));
+const WATCH_TARGETS = [
   ...['targets', 'clustertargets', 'pods'].flatMap((resource) => each(resource, ...READ)),
   ...each('namespaces=kube-system', 'get'),
   ...['list', 'watch'].map((verb) => `${verb} leases admiralty-controller-manager admiralty-proxy-scheduler`),
@@ -64,7 +64,7 @@ const TABLE: readonly [string, readonly string[]][] = [
   [
     'isthmus-scheduler',
     [
-      ...FOLLOW_TARGETS, ...READ_OWN_CIDRS, ...PLACEMENT_INPUTS,
+      ...WATCH_TARGETS, ...READ_OWN_CIDRS, ...PLACEMENT_INPUTS,
       ...each('pods', 'patch', 'delete'),
       ...each('pods/binding', 'create'), ...each('pods/eviction', 'create'), ...each('pods/status', 'patch'),
       ...each('events', 'create', 'patch'),
@@ -78,7 +78,7 @@ const TABLE: readonly [string, readonly string[]][] = [
   [
     'isthmus-delegate-controller-source',
     [
-      ...FOLLOW_TARGETS, ...READ_OWN_CIDRS, ...PLACEMENT_INPUTS,
+      ...WATCH_TARGETS, ...READ_OWN_CIDRS, ...PLACEMENT_INPUTS,
       ...each('pods', 'patch', 'delete'), ...each('pods/status', 'patch'),
       ...each('events', 'create', 'patch'),
       ...each('services', ...READ, 'patch'), ...each('ingresses', ...READ, 'patch'),
@@ -99,7 +99,7 @@ const TABLE: readonly [string, readonly string[]][] = [
       ...each('resourceshares', 'list', 'watch'), ...each('resourceshares/status', 'patch'),
       ...each('sources', 'list', 'watch'), ...each('clustersources', 'list', 'watch'),
       ...['roles', 'rolebindings'].flatMap((resource) => each(resource, 'list', 'watch', 'create', 'patch', 'delete')),
-      ...each('pods/log', 'get'), ...STREAMED, // given to sources for their own delegates
+      ...each('pods/log', 'get'), ...STREAM_SUBRESOURCES, // given to sources for their own delegates
       ...each('sourceleases', ...READ, 'patch'), ...each('sourceleases/status', 'patch'),
       ...each('secretcopies', 'list', 'watch', 'create', 'patch', 'delete'),
     ],
@@ -110,7 +110,7 @@ const TABLE: readonly [string, readonly string[]][] = [
   [
     'isthmus-virtual-node',
     [
-      ...FOLLOW_TARGETS, ...READ_OWN_CIDRS,
+      ...WATCH_TARGETS, ...READ_OWN_CIDRS,
       ...each('nodes', ...READ, 'create', 'patch', 'delete'), ...each('nodes/status', 'patch'),
       ...each('events', 'create', 'patch'),
       ...each('targets/status', 'patch'),
@@ -123,11 +123,11 @@ const TABLE: readonly [string, readonly string[]][] = [
   [
     'isthmus-virtual-node-self',
     [
-      ...WATCH_SELF_AS_TARGET, ...each('pods/log', 'get'), ...STREAMED,
+      ...WATCH_SELF_AS_TARGET, ...each('pods/log', 'get'), ...STREAM_SUBRESOURCES,
       ...each('pods', 'list') /* of metrics.k8s.io */, ...each('resourcequotas', 'list'),
     ],
   ],
-  ['isthmus-peering-source', FOLLOW_TARGETS],
+  ['isthmus-peering-source', WATCH_TARGETS],
   [
     'isthmus-discovery',
     [
@@ -201,9 +201,11 @@ const TABLE: readonly [string, readonly string[]][] = [
     ),
     ...each('clusterprofiles/status', 'patch'),
   ]],
-  ['isthmus-source-streams', [...each('sourceidentities', 'confined'), ...each('pods/log', 'get'), ...STREAMED]],
+  ['isthmus-source-streams', [
+    ...each('sourceidentities', 'confined'), ...each('pods/log', 'get'), ...STREAM_SUBRESOURCES,
+  ]],
   ['isthmus-source-pod-mode', [
-    ...each('pods/log', 'get'), ...STREAMED, ...each('sourceidentities', 'confined'),
+    ...each('pods/log', 'get'), ...STREAM_SUBRESOURCES, ...each('sourceidentities', 'confined'),
     ...each('pods', ...READ, 'create', 'patch', 'delete'), ...each('pods/status', 'patch'),
     ...each('pods/resize', 'patch'), ...each('nodes', 'list', 'watch'),
   ]],

@@ -6,7 +6,7 @@ import { connect, createServer as createTcpServer, type AddressInfo, type Socket
 import { Duplex } from 'node:stream';
 import { describe, it } from 'node:test';
 import { request } from 'node:http';
-import { joinConnections, relayAnswer, type IdleLimits } from '../../../../virtual-node/streams/stream-relay.ts';
+import { spliceConnections, relayAnswer, type IdleLimits } from '../../../../virtual-node/streams/stream-relay.ts';
 
 const LONG: IdleLimits = { idleMs: 60_000, lingerMs: 60_000 };
 const NOTHING = Buffer.alloc(0);
@@ -24,7 +24,7 @@ async function pair(allowHalfOpen = true): Promise<readonly [Socket, Socket]> {
 
 async function joined(limits: IdleLimits = LONG, farMayBeHalfOpen = true) {
   const [[caller, near], [far, target]] = [await pair(), await pair(farMayBeHalfOpen)];
-  const ended = joinConnections({ socket: near, head: NOTHING }, { socket: far, head: NOTHING }, limits);
+  const ended = spliceConnections({ socket: near, head: NOTHING }, { socket: far, head: NOTHING }, limits);
   return { caller, target, near, far, ended };
 }
 
@@ -78,7 +78,7 @@ describe('joined connections', () => {
       { read: () => undefined, write: (_chunk, _encoding, taken) => void (take = taken), autoDestroy: true },
     );
     const far = new Duplex({ read: () => undefined, write: (_chunk, _encoding, taken) => taken() });
-    const ended = joinConnections(
+    const ended = spliceConnections(
       { socket: near, head: NOTHING }, { socket: far, head: NOTHING }, { idleMs: 60_000, lingerMs: 40 },
     );
     take(); // the head
@@ -100,7 +100,7 @@ describe('joined connections', () => {
       const left = [near, far][gone]!;
       left.destroy();
       await once(left, 'close');
-      await joinConnections({ socket: near, head: NOTHING }, { socket: far, head: NOTHING }, LONG);
+      await spliceConnections({ socket: near, head: NOTHING }, { socket: far, head: NOTHING }, LONG);
       for (const socket of [caller, target]) socket.destroy();
     });
   }

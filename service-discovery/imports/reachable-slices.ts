@@ -16,7 +16,7 @@ export interface ClustersetView extends Reachability {
  * The slices of an export as reached from here; `key` distinguishes slices of one cluster. A slice without endpoints is
  * omitted.
  */
-export function reachedSlices(exported: ExportedService, view: ClustersetView): readonly (
+export function reachableSlices(exported: ExportedService, view: ClustersetView): readonly (
   ExportedSlice & { readonly key: string }
 )[] {
   const { clusterID } = exported.spec;

@@ -6,7 +6,7 @@ import type { ExportedService, ExportedSlice } from '../../../../api/kinds/servi
 import { isWithin, parseRange } from '../../../../model/network/ip-range.ts';
 import { podPrefixes } from '../../../../model/network/pod-addresses.ts';
 import { preferenceOf } from '../../../../service-discovery/imports/preference.ts';
-import { reachedSlices, type ClustersetView } from '../../../../service-discovery/imports/reached-slices.ts';
+import { reachableSlices, type ClustersetView } from '../../../../service-discovery/imports/reachable-slices.ts';
 
 const RANGES: Readonly<Record<string, string>> = { a: '10.1.0.0/16', b: '10.2.0.0/16' };
 const members = Object.entries(RANGES).map(([clusterID, range]) => ({ clusterID, clusterCIDR: [range] }));
@@ -25,7 +25,7 @@ const slice = (addressType: 'IPv4' | 'IPv6', ...addresses: readonly string[]): E
   addressType, ports: [{ name: 'http', port: 8080 }], endpoints: addresses.map((address) => ({ address, ready: true })),
 });
 const LISTENERS = { listeners: [{ port: 80, listenerPort: 20_001 }] };
-const addressesOf = (slices: ReturnType<typeof reachedSlices>) =>
+const addressesOf = (slices: ReturnType<typeof reachableSlices>) =>
   slices.flatMap(({ endpoints }) => endpoints.map(({ address, ready }) => [address, ready]));
 
 const byte = fc.nat({ max: 255 });
@@ -38,7 +38,7 @@ describe('endpoints of another cluster on the pod plane', () => {
     fc.assert(fc.property(cluster, fc.array(v4, { maxLength: 6 }), (clusterID, addresses) => {
       if (clusterID === 'own') return;
       const podPlane = new Set([clusterID]);
-      const reached = addressesOf(reachedSlices(exported(clusterID, [slice('IPv4', ...addresses)]),
+      const reached = addressesOf(reachableSlices(exported(clusterID, [slice('IPv4', ...addresses)]),
         view({ podPlane })));
       const range = parseRange(RANGES[clusterID] ?? '');
       const own = addresses.filter((address) => range !== undefined && isWithin(range, address));
@@ -46,17 +46,17 @@ describe('endpoints of another cluster on the pod plane', () => {
     }), { numRuns: 300 });
   });
   it('are none of IPv6 beside those of IPv4: the plane carries IPv4 alone', () => assert.deepEqual(
-    addressesOf(reachedSlices(exported('a', [slice('IPv6', 'fd00::1'), slice('IPv4', '10.1.0.1')]), view())),
+    addressesOf(reachableSlices(exported('a', [slice('IPv6', 'fd00::1'), slice('IPv4', '10.1.0.1')]), view())),
       [['10.1.0.1', true]],
   ));
   it('are never ready while the cluster cannot be reached', () => {
     const unreachable = new Set(['a']);
-    assert.deepEqual(addressesOf(reachedSlices(exported('a', [slice('IPv4', '10.1.0.1')]), view({ unreachable }))), [
+    assert.deepEqual(addressesOf(reachableSlices(exported('a', [slice('IPv4', '10.1.0.1')]), view({ unreachable }))), [
       ['10.1.0.1', false],
     ]);
   });
   it('leave out a slice without any, and keys tell the others apart', () => {
-    const reached = reachedSlices(exported('a', [slice('IPv4', '10.2.0.1'), slice('IPv4', '10.1.0.1'),
+    const reached = reachableSlices(exported('a', [slice('IPv4', '10.2.0.1'), slice('IPv4', '10.1.0.1'),
       slice('IPv4', '10.1.0.2')]), view());
     assert.deepEqual(reached.map(({ key }) => key), ['1', '2']);
   });
@@ -66,7 +66,7 @@ describe('endpoints of this cluster', () => {
   it('are as they are, of both families, on the plane or not', () => {
     const slices = [slice('IPv4', '192.168.0.1'), slice('IPv6', 'fd00::1')];
     for (const podPlane of [new Set<string>(), new Set(['own'])]) {
-      assert.deepEqual(addressesOf(reachedSlices(exported('own', slices),
+      assert.deepEqual(addressesOf(reachableSlices(exported('own', slices),
         view({ podPlane, unreachable: new Set(['own']) }))), [
         ['192.168.0.1', true], ['fd00::1', true],
       ]);
@@ -79,14 +79,14 @@ describe('endpoints of a cluster without the pod plane', () => {
   const pods = [slice('IPv4', '10.1.0.1', '10.1.0.2')];
 
   it('are the listener of this cluster, once, with its port', () => {
-    const [only, ...others] = reachedSlices(exported('a', pods, {}, LISTENERS), off());
+    const [only, ...others] = reachableSlices(exported('a', pods, {}, LISTENERS), off());
     assert.deepEqual(others, []);
     assert.deepEqual([only?.key, only?.addressType, only?.ports.map(({ port }) => port)],
       ['gateway', 'IPv4', [20_001]]);
     assert.deepEqual(only?.endpoints, [{ address: '10.0.0.9', ready: true }]);
   });
   it('are of the family of the listener', () => assert.equal(
-    reachedSlices(exported('a', pods, {}, LISTENERS), off({ importAddress: 'fd00::9' }))[0]?.addressType, 'IPv6',
+    reachableSlices(exported('a', pods, {}, LISTENERS), off({ importAddress: 'fd00::9' }))[0]?.addressType, 'IPv6',
   ));
   const none: Readonly<Record<string, ExportedService>> = {
     'for a headless Service, whose pods would share one address': exported('a', pods, { type: 'Headless' }, LISTENERS),
@@ -95,19 +95,20 @@ describe('endpoints of a cluster without the pod plane', () => {
     'without any pod': exported('a', [slice('IPv4')], {}, LISTENERS),
   };
   for (const [what, service] of Object.entries(none)) {
-    it(`are none ${what}`, () => assert.deepEqual(reachedSlices(service, off()), []));
+    it(`are none ${what}`, () => assert.deepEqual(reachableSlices(service, off()), []));
   }
   it('are not ready without a ready pod, or while the cluster cannot be reached', () => {
     const asleep = [{ ...slice('IPv4'), endpoints: [{ address: '10.1.0.1',
       ready: false }] }] as readonly ExportedSlice[];
-    assert.deepEqual(addressesOf(reachedSlices(exported('a', asleep, {}, LISTENERS), off())), [['10.0.0.9', false]]);
+    assert.deepEqual(addressesOf(reachableSlices(exported('a', asleep, {}, LISTENERS), off())), [['10.0.0.9', false]]);
     assert.deepEqual(
-      addressesOf(reachedSlices(exported('a', pods, {}, LISTENERS), off({ unreachable: new Set(['a']) }))),
+      addressesOf(reachableSlices(exported('a', pods, {}, LISTENERS), off({ unreachable: new Set(['a']) }))),
         [['10.0.0.9', false]],
     );
   });
   it('of IPv6 alone are reached through the listener on the plane as well', () => assert.deepEqual(
-    addressesOf(reachedSlices(exported('a', [slice('IPv6', 'fd00::1')], {}, LISTENERS), view())), [['10.0.0.9', true]],
+    addressesOf(reachableSlices(exported('a', [slice('IPv6', 'fd00::1')], {}, LISTENERS), view())),
+    [['10.0.0.9', true]],
   ));
 });
 

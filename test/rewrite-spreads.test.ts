@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { haveOneHiddenClass } from './support/rules/hidden-class.ts';
 
-const { withSharedClasses } = await import(new URL('../../compile-spreads.mjs', import.meta.url).href) as {
+const { withSharedClasses } = await import(new URL('../../rewrite-spreads.mjs', import.meta.url).href) as {
   readonly withSharedClasses: (text: string) => string;
 };
 
