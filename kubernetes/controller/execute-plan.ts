@@ -41,15 +41,22 @@ export async function executeAndRead(
 export async function executeEach(
   client: ClusterClient, plan: Plan, signal: AbortSignal,
 ): Promise<Rejected | undefined> {
-  const rejections: unknown[] = [];
+  const rejections: { readonly command: Command; readonly error: unknown }[] = [];
   let isLast = false;
   for (const command of plan) {
-    const rejection = await execute(client.metadataOnly(), command, signal).then(() => undefined, unlessRejected);
-    isLast = rejection !== undefined;
-    if (isLast) rejections.push(rejection);
+    const error = await execute(client.metadataOnly(), command, signal).then(() => undefined, unlessRejected);
+    isLast = error !== undefined;
+    if (isLast) rejections.push({ command, error });
   }
-  if (rejections.length === 0 || (rejections.length === plan.length && rejections.every(isNotFound))) return undefined;
-  return { message: rejections.map(messageOf).join('; '), isLast };
+  const isGone = rejections.length === plan.length && rejections.every(({ error }) => isNotFound(error));
+  if (rejections.length === 0 || isGone) return undefined;
+  return { message: rejections.map(({ command, error }) => rejectionText(command, error)).join('; '), isLast };
+}
+
+/** An API server that does not serve a subresource says only that it could not find what was requested. */
+function rejectionText(command: Command, error: unknown): string {
+  if (command.kind !== 'patch' || command.at.subresource === undefined || !isNotFound(error)) return messageOf(error);
+  return `its API server does not serve ${command.type.plural}/${command.at.subresource}`;
 }
 
 function unlessRejected(error: unknown): unknown {

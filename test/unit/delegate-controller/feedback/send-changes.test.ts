@@ -167,6 +167,13 @@ describe('changes that a target applies', () => {
     assert.deepEqual([imagesIn(written), told.length], [['app:2'], 1]);
     assert.deepEqual(written.map(notedIn), [textOf(RESIZED)]);
   });
+  it('change the delegate where the API server is too old for another one, and name that', async () => {
+    const unserved = new ApiError(404, 'NotFound', 'the server could not find the requested resource');
+    const { written, told, done } = applyThese(textOf(RESIZED), aDelegate(), unserved);
+    await done;
+    assert.deepEqual(imagesIn(written), ['app:2']);
+    assert.deepEqual(told.map(({ note }) => note), ['its API server does not serve pods/resize']);
+  });
   it('of a delegate that is gone are over', async () => {
     const { written, told, done } = apply(new ApiError(404, 'NotFound', '-'));
     await done;
