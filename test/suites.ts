@@ -209,6 +209,10 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     about: 'the integration tests on the oldest supported version of Kubernetes',
     files: ['soak/versions/oldest-kubernetes.js'], needs: 'tools',
   },
+  'oldest-targets': {
+    about: 'the same with a source of the latest version',
+    files: ['soak/versions/oldest-kubernetes.js'], needs: 'tools', args: ['--targets'],
+  },
   'mixed-pairs': {
     about: 'a source or a target of a live Admiralty', files: ['soak/peers/mixed-pairs.js'], needs: 'tools',
   },

@@ -17,7 +17,7 @@ import {
 import { pollUntil } from '../../cli/clusters/poll-until.ts';
 import type { ComponentProcess } from '../../sandbox/processes/component-process.ts';
 import { freePorts } from '../../sandbox/processes/free-ports.ts';
-import { inNamespace, isRunning, type IsthmusWorld } from '../support/worlds/isthmus-world.ts';
+import { inNamespace, isRunning, type IsthmusWorld, type WorldCluster } from '../support/worlds/isthmus-world.ts';
 import { Packaging } from '../support/peers/packaging.ts';
 import { openPodStream } from '../support/history/pod-stream.ts';
 import { ACTING, leaseHolder, startPart } from '../support/worlds/standby.ts';
@@ -42,17 +42,19 @@ function suite(given: () => { readonly world: IsthmusWorld; readonly web: Pod })
   let world: IsthmusWorld;
   let name: string;
   let kubectl: (...args: string[]) => Promise<string>;
+  let kubectlIn: (cluster: WorldCluster, ...args: string[]) => Promise<string>;
 
   before(async () => {
     const { web } = given();
     ({ world } = given());
     name = web.spec.nodeName ?? '';
     const tools = await Packaging.open(world.signal);
-    kubectl = async (...args) => {
-      const { code, stdout, stderr } = await tools.kubectl(args, { kubeconfig: world.source.cluster.kubeconfigPath });
+    kubectlIn = async ({ cluster: { kubeconfigPath } }, ...args) => {
+      const { code, stdout, stderr } = await tools.kubectl(args, { kubeconfig: kubeconfigPath });
       assert.equal(code, 0, stderr);
       return stdout;
     };
+    kubectl = (...args) => kubectlIn(world.source, ...args);
   });
 
   const node = () => world.source.client.get<Node>(NODES, { name }, world.signal);
@@ -62,8 +64,8 @@ function suite(given: () => { readonly world: IsthmusWorld; readonly web: Pod })
   describe('by kubectl', () => {
     it('is shown with the version of its target and where its kubelet is', async () => {
       const wide = await kubectl('get', 'node', name, '-o', 'wide', '--no-headers');
-      // all clusters of a sandbox have the same
-      const { gitVersion } = JSON.parse(await kubectl('get', '--raw', '/version')) as { readonly gitVersion: string };
+      const version = await kubectlIn(world.targets[0], 'get', '--raw', '/version');
+      const { gitVersion } = JSON.parse(version) as { readonly gitVersion: string };
       assert.match(wide, new RegExp(
         `^${name}\\s+Ready\\s+cluster\\s+\\S+\\s+${gitVersion.replaceAll('.', '\\.')}\\s+127\\.0\\.0\\.1\\s`,
       ));
