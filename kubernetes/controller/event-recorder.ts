@@ -92,11 +92,17 @@ export class EventRecorder implements EventSink {
     const fresh: Remembered =
       { event, name, firstAt: now, lastAt: now, count: 1, writtenCount: 0, writtenAt: 0, isWaiting: false };
     this.#remembered.set(key, fresh);
-    for (const [oldest] of this.#remembered) {
-      if (this.#remembered.size <= this.#limits.remembered) break;
-      this.#remembered.delete(oldest);
-    }
+    this.#forget(now);
     this.#enqueue(fresh);
+  }
+
+  /** Forgets the least recently seen events: those beyond the limit, and those that start a new series anyway. */
+  #forget(now: number): void {
+    for (const [key, { lastAt }] of this.#remembered) {
+      const isOver = now - lastAt >= this.#limits.seriesEndsMs;
+      if (!isOver && this.#remembered.size <= this.#limits.remembered) return;
+      this.#remembered.delete(key);
+    }
   }
 
   /** Writes queued and new events until `signal` aborts. Never throws. */

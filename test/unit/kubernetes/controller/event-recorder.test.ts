@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { EventRecorder, type RecorderLimits } from '../../../../kubernetes/controller/event-recorder.ts';
 import type { EventRecord } from '../../../../model/proxy/event-record.ts';
+import { collectGarbage } from '../../../support/processes/collect-garbage.ts';
 import { ScriptedApiServer, SILENT, status } from '../../../support/doubles/scripted-api-server.ts';
 
 const EVENT: EventRecord = {
@@ -140,6 +141,24 @@ describe('EventRecorder', () => {
     for (let i = 0; i < 10; i += 1) recorder.record({ ...EVENT, reason: `Reason${i}` });
     assert.equal(recorder.dropped, 8);
     for (let i = 0; i < 2; i += 1) (await server.next()).answer(201, {});
+  });
+
+  it('forgets what can no longer be repeated', async (t) => {
+    t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
+    const recorder = start({ seriesEndsMs: 1_000 });
+    const record = async (note: string) => {
+      const event: EventRecord = { ...EVENT, note, perNote: true };
+      recorder.record(event);
+      (await server.next()).answer(201, {});
+      return new WeakRef(event);
+    };
+    const [old, recent] = [await record('old'), await record('recent')];
+    t.mock.timers.tick(999);
+    recorder.record(recent.deref() ?? assert.fail());
+    t.mock.timers.tick(1);
+    await record('new');
+    await collectGarbage();
+    assert.deepEqual([old.deref(), recent.deref()?.note], [undefined, 'recent']);
   });
 
   it('goes on after the server has refused one', async () => {
