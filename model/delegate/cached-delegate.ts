@@ -23,11 +23,12 @@ export const DELEGATE_REJECTED = 'DelegateRejected';
 
 /**
  * The target's verdict on a candidate: none yet, held by a scheduling gate that the target's admission added,
- * scheduled, or rejected.
+ * nominated for a node where pods of lower priority are being stopped for it, scheduled, or rejected.
  */
 export type Verdict =
   | { readonly kind: 'pending' }
   | { readonly kind: 'gated'; readonly reason: string; readonly message: string }
+  | { readonly kind: 'nominated' }
   | { readonly kind: 'scheduled' }
   | { readonly kind: 'rejected'; readonly reason: string; readonly message: string };
 
@@ -235,9 +236,13 @@ function verdictOf(status: PodStatus): Verdict {
   // a queue of the target, such as Kueue, removes the gate
   if (reason === SCHEDULING_GATED) return { kind: 'gated', reason, message };
   // SchedulerError and the like are transient states of the target's scheduler, not its verdict.
-  return ['Unschedulable', DELEGATE_REJECTED].includes(reason)
-    ? { kind: 'rejected', reason, message }
-    : PENDING;
+  if (!['Unschedulable', DELEGATE_REJECTED].includes(reason)) return PENDING;
+  // withdrawn now, it would leave a gap, and the pods that were stopped for it would take it again
+  return isNominated(status) ? { kind: 'nominated' } : { kind: 'rejected', reason, message };
+}
+
+function isNominated({ nominatedNodeName = '' }: PodStatus): boolean {
+  return nominatedNodeName !== '';
 }
 
 /** What is known of an object before its record is made. */

@@ -86,7 +86,7 @@ export const VERDICT_TIMEOUT_MS = 10_000;
 /** How long candidates of a group are kept while too few of its pods exist, in ms: controllers replace pods at once. */
 export const GROUP_TIMEOUT_MS = 30_000;
 
-/** How long a target with a declared autoscaler may take to add a node, in ms. */
+/** How long a target may take to add a node (its autoscaler), or to stop pods of lower priority (preemption), in ms. */
 export const SCALE_UP_TIMEOUT_MS = 300_000;
 
 /** Decides the next step of a pod. `now` is in ms, on the clock of `waitingSince`. */
@@ -162,6 +162,8 @@ function planByVerdict(state: PlacementState, candidate: Candidate, now: number)
         reason: verdict.reason,
         message: `held there for ${VERDICT_TIMEOUT_MS / 1000} s by a scheduling gate: ${verdict.message}`,
       });
+    case 'nominated':
+      return awaitVerdict(candidate, now, PREEMPTING, SCALE_UP_TIMEOUT_MS);
     case 'pending':
       return awaitVerdict(candidate, now, {
         reason: 'NoVerdict',
@@ -184,8 +186,15 @@ function awaitGroup(candidate: Candidate, tooFewSince: number | undefined, now: 
   return ms > 0 ? { kind: 'wait', ms } : deleteCandidate(candidate, undefined);
 }
 
-function awaitVerdict(candidate: Candidate, now: number, otherwise: Rejection): PlacementStep {
-  const ms = candidate.waitingSince + VERDICT_TIMEOUT_MS - now;
+const PREEMPTING: Rejection = {
+  reason: 'NoVerdict',
+  message: `pods of lower priority did not make room for it there within ${SCALE_UP_TIMEOUT_MS / 1000} s`,
+};
+
+function awaitVerdict(
+  candidate: Candidate, now: number, otherwise: Rejection, timeoutMs = VERDICT_TIMEOUT_MS,
+): PlacementStep {
+  const ms = candidate.waitingSince + timeoutMs - now;
   return ms > 0 ? { kind: 'wait', ms } : deleteCandidate(candidate, otherwise);
 }
 

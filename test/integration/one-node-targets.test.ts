@@ -4,4 +4,5 @@ import './shared/resource-share.test.ts';
 import './shared/follow.test.ts';
 import './shared/kubelet-api.test.ts';
 import './shared/autoscaled-target.test.ts';
+import './shared/preemption.test.ts';
 import './shared/delegate-life.test.ts';

@@ -109,6 +109,27 @@ describe('a target that does not take a pod', () => {
     await world.pass(1);
     assert.equal(a.asked.length + b.asked.length, 3);
   });
+  it('is not left while it stops pods of lower priority there for it', async (t) => {
+    const { world, a, b } = await sent(t);
+    a.say('u', { ...REJECTED, nominatedNodeName: 'node-1' });
+    await world.settled();
+    await world.pass(120_000);
+    assert.deepEqual([a.holds, b.asked], [['u'], []]);
+    a.say('u', SCHEDULED);
+    await world.settled();
+    assert.deepEqual(writesOf(world).at(-1), 'bind admiralty-a');
+  });
+  it('is left when such pods do not go, or when a third one gets their room', async (t) => {
+    const { world, a, b } = await sent(t);
+    a.say('u', { ...REJECTED, nominatedNodeName: 'node-1' });
+    await world.settled();
+    await world.pass(300_000);
+    assert.deepEqual([a.holds, b.holds], [[], ['u']]);
+    b.say('u', { ...REJECTED, nominatedNodeName: 'node-1' });
+    b.say('u', REJECTED);
+    await world.settled();
+    assert.deepEqual([a.holds, b.holds], [[], []]);
+  });
   it('is left after ten seconds without a word', async (t) => {
     const { world, a, b } = await sent(t);
     await world.pass(9_999);
