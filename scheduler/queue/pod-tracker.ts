@@ -12,8 +12,8 @@ export class PodTracker {
   readonly groups = new PodGroups();
   /** Pods that fit no target. */
   readonly #waiting = new WaitingPods();
-  /** Keys of pods whose decision depends on where other pods are. */
-  readonly #waitingOnPods = new Set<string>();
+  /** Pods whose decision depends on where other pods are. */
+  readonly #waitingOnPods = new WaitingPods();
   readonly #enqueue: (key: string) => void;
 
   /** `enqueue` requests a reconcile of a pod. */
@@ -23,9 +23,10 @@ export class PodTracker {
 
   /** Counts a pod on a node, or nowhere. `stateOf` gives its state as a member of its group, if it has one. */
   count(proxy: ProxyPod, nodeName: string | undefined, stateOf: () => MemberState): void {
-    if (nodeName === undefined || isTerminal(proxy.phase)) this.placed.remove(proxy.uid);
-    else this.placed.place(proxy, nodeName);
-    this.#wakeWaitingOnPods();
+    this.#move(() => {
+      if (nodeName === undefined || isTerminal(proxy.phase)) this.placed.remove(proxy.uid);
+      else this.placed.place(proxy, nodeName);
+    });
     this.#noteMember(proxy, stateOf);
   }
 
@@ -39,16 +40,15 @@ export class PodTracker {
 
   /** No target has anything of the pod any more. */
   displace(uid: string): void {
-    this.placed.remove(uid);
+    this.#move(() => this.placed.remove(uid));
     this.enqueueAll(this.groups.displace(uid));
   }
 
   /** The pod is gone. */
   forget({ uid, key }: ProxyPod): void {
-    this.placed.remove(uid);
-    this.#wakeWaitingOnPods();
+    this.#move(() => this.placed.remove(uid));
     this.enqueueAll(this.groups.remove(uid));
-    this.#waiting.delete(key);
+    for (const waiting of [this.#waiting, this.#waitingOnPods]) waiting.delete(key);
   }
 
   /**
@@ -57,7 +57,7 @@ export class PodTracker {
    */
   wait(proxy: ProxyPod, { dependsOnPods }: { readonly dependsOnPods: boolean }): void {
     this.#waiting.add(proxy);
-    if (dependsOnPods) this.#waitingOnPods.add(proxy.key);
+    if (dependsOnPods) this.#waitingOnPods.add(proxy);
   }
 
   /** Enqueues all pods that wait for capacity, in scheduling order. */
@@ -70,8 +70,10 @@ export class PodTracker {
     for (const key of keys) this.#enqueue(key);
   }
 
-  #wakeWaitingOnPods(): void {
-    this.enqueueAll(this.#waitingOnPods);
-    this.#waitingOnPods.clear();
+  /** A change of a pod that neither moves it nor counts it differently wakes nobody: each pod has many. */
+  #move(change: () => void): void {
+    const before = this.placed.changes;
+    change();
+    if (this.placed.changes !== before) this.enqueueAll(this.#waitingOnPods.takeAll());
   }
 }

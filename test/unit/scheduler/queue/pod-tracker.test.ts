@@ -37,6 +37,23 @@ describe('tracker of pods', () => {
     assert.deepEqual(taken(), [named('a').key]);
   });
 
+  it('leave pods alone that wait for other pods when none of these moves', () => {
+    count(named('b'), 'node');
+    tracker.wait(named('a'), { dependsOnPods: true });
+    count({ ...named('b'), resourceVersion: '9' }, 'node');
+    count(named('c'));
+    assert.deepEqual(taken(), []);
+    tracker.displace('b');
+    assert.deepEqual(taken(), [named('a').key]);
+  });
+
+  it('wake pods that wait for other pods by priority, whoever has waited longer', () => {
+    const important: ProxyPod = { ...named('important'), priority: 1_000 };
+    for (const pod of [named('a'), important]) tracker.wait(pod, { dependsOnPods: true });
+    count(named('b'), 'node');
+    assert.deepEqual(enqueued.splice(0), [important.key, named('a').key]);
+  });
+
   it('leave pods alone that wait for capacity only', () => {
     tracker.wait(named('a'), { dependsOnPods: false });
     count(named('b'), 'node');
