@@ -1,7 +1,7 @@
 // Assumed pods (as in kube-scheduler's cache): capacity taken by recent decisions that a target's summary does not
 // count yet. An entry is removed when the summary counts the delegate, or when the candidate is gone. With no pod in
 // flight the ledger is empty.
-import type { AddedPod } from '../snapshot/target-capacity.ts';
+import type { AddedPod, TargetCapacity } from '../snapshot/target-capacity.ts';
 import type { NodeRequirements } from '../snapshot/node-requirements.ts';
 
 /** One assumed pod on one target. */
@@ -11,6 +11,8 @@ export interface Assumed {
   scheduledAt?: number;
   /** What the target's capacity was lowered by. Only the owner of the capacity reads it. */
   added?: AddedPod;
+  /** What nodes that its autoscaler may add were lowered by, where it waits for one. Of the same owner. */
+  onAddedNode?: { readonly headroom: TargetCapacity; readonly added: AddedPod } | undefined;
 }
 
 /** Assumed pods by target key and proxy UID. */

@@ -34,6 +34,7 @@ export class TargetViews {
   /** Stores the target's identity, and whether it accepts pods. */
   update(target: TargetIdentity, unavailable: Rejection | undefined): void {
     this.#put(toSnapshot(target, unavailable, this.#get(target.key)?.capacity));
+    for (const entry of this.ledger.on(target.key)) takeHeadroom(entry, target.nodeInfo?.headroom);
   }
 
   /**
@@ -54,7 +55,7 @@ export class TargetViews {
     }
     this.#published.set(key, summary);
     const capacity = toTargetCapacity(summary);
-    for (const entry of this.ledger.on(key)) entry.added = capacity.addPod(entry.requirements);
+    for (const entry of this.ledger.on(key)) take(entry, capacity, target.nodeInfo?.headroom);
     this.#put(toSnapshot(target, target.unavailable, capacity));
     return true;
   }
@@ -70,7 +71,8 @@ export class TargetViews {
   /** Reserves capacity for a candidate until the summary counts its delegate. */
   assume(key: string, uid: string, requirements: NodeRequirements): void {
     const entry = this.ledger.assume(key, uid, requirements);
-    if (entry !== undefined) this.#changeCapacity(key, (capacity) => (entry.added = capacity.addPod(requirements)));
+    if (entry === undefined) return;
+    this.#changeCapacity(key, (capacity, { nodeInfo }) => take(entry, capacity, nodeInfo?.headroom));
   }
 
   /**
@@ -99,14 +101,15 @@ export class TargetViews {
   #giveBack(key: string, entry: Assumed | undefined): boolean {
     if (entry === undefined) return false;
     const { added } = entry;
+    takeHeadroom(entry, undefined);
     if (added !== undefined) this.#changeCapacity(key, (capacity) => capacity.removePod(added));
     return true;
   }
 
-  #changeCapacity(key: string, change: (capacity: TargetCapacity) => void): void {
+  #changeCapacity(key: string, change: (capacity: TargetCapacity, target: TargetSnapshot) => void): void {
     const target = this.#get(key);
     if (target?.capacity === undefined) return;
-    change(target.capacity);
+    change(target.capacity, target);
     this.#put({ ...target });
   }
 
@@ -130,6 +133,20 @@ export class TargetViews {
     this.#indexes.clear();
     for (const [index, { key }] of targets.entries()) this.#indexes.set(key, index);
   }
+}
+
+/** Takes the pod's room on a node or, where none fits it, on one that the autoscaler may add as the target declares. */
+function take(entry: Assumed, capacity: TargetCapacity, headroom: TargetCapacity | undefined): void {
+  entry.added = capacity.addPod(entry.requirements);
+  takeHeadroom(entry, headroom);
+}
+
+function takeHeadroom(entry: Assumed, declared: TargetCapacity | undefined): void {
+  const { added, onAddedNode: before, requirements } = entry;
+  const headroom = added !== undefined && added.place === undefined ? declared : undefined;
+  if (before?.headroom === headroom) return;
+  before?.headroom.removePod(before.added);
+  entry.onAddedNode = headroom && { headroom, added: headroom.addPod(requirements) };
 }
 
 /** Snapshots of all targets have one hidden class: each decision reads a thousand of them. */

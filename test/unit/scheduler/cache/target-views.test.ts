@@ -6,6 +6,8 @@ import { parseResourceList } from '../../../../model/resources/resources.ts';
 import { targetKey } from '../../../../model/naming/target-ref.ts';
 import { toTargetCapacity } from '../../../../scheduler/snapshot/target-capacity.ts';
 import type { NodeRequirements } from '../../../../scheduler/snapshot/node-requirements.ts';
+import { fitsAfterScaleUp } from '../../../../scheduler/decision/filters.ts';
+import { toVirtualNodeInfo } from '../../../../scheduler/snapshot/virtual-node-info.ts';
 import { TargetViews, type TargetIdentity } from '../../../../scheduler/cache/target-views.ts';
 import { frozen } from '../../../support/objects/builders.ts';
 import { haveOneHiddenClass } from '../../../support/rules/hidden-class.ts';
@@ -40,6 +42,47 @@ function viewsOfC1(): TargetViews {
 function freeCpu(views: TargetViews, key = C1.key): number | undefined {
   return [...views.snapshots()].find((target) => target.key === key)?.capacity?.free.get('cpu');
 }
+
+describe('nodes that the autoscaler of a target may add', () => {
+  /** One node with 8 CPUs, of which one is free, and one more such node as the target's object declares. */
+  const growing = () => {
+    const views = new TargetViews();
+    const declare = () => views.update({ ...C1, nodeInfo: toVirtualNodeInfo({
+      nodeName: C1.nodeName, node: { metadata: {}, spec: {} }, labels: {},
+      spec: { headroom: [{ count: 1, allocatable: { cpu: '8' } }] },
+    }) }, undefined);
+    declare();
+    views.publish(C1.key, aSummary('10', '1'));
+    const mayTake = (cpu: string) => fitsAfterScaleUp(
+      { namespace: 'team-a', requirements: aPodOf(cpu), rejectedBy: new Map() }, views.snapshots()[0]!,
+    );
+    return { views, declare, mayTake };
+  };
+
+  it('are filled by the pods that wait for one, and get no more than they take', () => {
+    const { views, declare, mayTake } = growing();
+    views.assume(C1.key, 'first', aPodOf('5'));
+    assert.deepEqual([mayTake('3'), mayTake('4')], [true, false]);
+    declare();
+    assert.equal(mayTake('4'), false, 'the object was written again');
+    views.publish(C1.key, aSummary('11', '1'));
+    assert.equal(mayTake('4'), false);
+    views.release(C1.key, 'first');
+    assert.equal(mayTake('8'), true);
+  });
+
+  it('are left to others by pods that fit on a node by now', () => {
+    const { views, mayTake } = growing();
+    views.assume(C1.key, 'small', aPodOf('1'));
+    views.assume(C1.key, 'large', aPodOf('8'));
+    assert.equal(mayTake('2'), false);
+    views.publish(C1.key, { ...aSummary('11'), nodeGroups: [{ holes: [{ count: 2, free: ROOM }] }] });
+    assert.equal(mayTake('8'), true);
+    views.publish(C1.key, undefined);
+    views.publish(C1.key, aSummary('12', '1'));
+    assert.equal(mayTake('8'), false, 'these nodes are gone');
+  });
+});
 
 describe('TargetViews', () => {
   it('gives targets one hidden class, whichever of name and capacity changed last', () => {
