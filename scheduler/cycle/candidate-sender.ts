@@ -26,8 +26,8 @@ export interface CandidateToSend {
 }
 
 /**
- * How long a target is excluded for a pod, in ms: after its scheduler found the pod unschedulable, which may change
- * soon; after its API server rejected the create, which rarely changes; after no connection could be made.
+ * How long a target is excluded for a pod at first, in ms: after its scheduler found the pod unschedulable, which may
+ * change soon; after its API server rejected the create, which rarely changes; after no connection could be made.
  */
 export const REJECTION_MS = { unschedulable: 5_000, createRejected: 10_000, unreachable: 2_000 };
 /** A target that has not answered a create for this long is probed, in ms. */
@@ -66,7 +66,9 @@ export class CandidateSender {
     const candidate = this.#toCandidate(proxy, toSend.chaperon, target);
     const answer = await createCandidate(host, candidate, signal).finally(() => clearTimeout(probe));
     if (answer.kind !== 'created') {
-      const ms = answer.kind === 'unreachable' ? REJECTION_MS.unreachable : REJECTION_MS.createRejected;
+      const ms = answer.kind === 'unreachable'
+        ? REJECTION_MS.unreachable
+        : memory.nextPause(target.key, REJECTION_MS.createRejected);
       return this.#noteRejection(proxy, target, { rejection: answer.rejection, ms });
     }
     memory.pendingCreate = { ...answer, target: target.key };

@@ -11,6 +11,9 @@ export type PendingCreate =
   /** Succeeded at this resourceVersion of the target. */
   | { readonly kind: 'created'; readonly target: string; readonly resourceVersion: number };
 
+/** The pause after a rejection is doubled this many times at most. */
+const MOST_DOUBLINGS = 3;
+
 interface TimedRejection extends Rejection {
   readonly until: number;
 }
@@ -40,6 +43,7 @@ export class PodMemory {
   /** Since when too few pods of its group exist. */
   tooFewSince: number | undefined;
   readonly #rejections = new Map<string, TimedRejection>();
+  readonly #timesRejected = new Map<string, number>();
   readonly #seenAt = new Map<string, number>();
   readonly #deletions = new Map<string, { readonly uid: string; readonly deletion: CandidateDeletion }>();
 
@@ -50,6 +54,16 @@ export class PodMemory {
   /** Excludes this target until `until`. */
   noteRejection(target: string, { reason, message }: Rejection, until: number): void {
     this.#rejections.set(target, { reason, message, until });
+  }
+
+  /**
+   * How long not to try a target that has rejected the pod once more: `ms` at first, then twice as long each time. What
+   * a quota or its scheduler says may stay so for hours, for thousands of pods.
+   */
+  nextPause(target: string, ms: number): number {
+    const times = this.#timesRejected.get(target) ?? 0;
+    this.#timesRejected.set(target, times + 1);
+    return ms * 2 ** Math.min(times, MOST_DOUBLINGS);
   }
 
   /** Rejections still in force, and when the first of them ends. */

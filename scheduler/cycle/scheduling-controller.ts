@@ -166,7 +166,8 @@ class Scheduling {
   }
 
   #noteRejection(proxy: ProxyPod, memory: PodMemory, { target, ...rejection }: RejectedTarget): void {
-    memory.noteRejection(target, rejection, performance.now() + REJECTION_MS.unschedulable);
+    const ms = memory.nextPause(target, REJECTION_MS.unschedulable);
+    memory.noteRejection(target, rejection, performance.now() + ms);
     observeRejection(target);
     recordCandidate(proxy, memory, { target, error: `${rejection.reason}: ${rejection.message}` });
   }

@@ -109,6 +109,19 @@ describe('a target that does not take a pod', () => {
     await world.pass(1);
     assert.equal(a.asked.length + b.asked.length, 3);
   });
+  it('is asked again after twice as long each time that it says no, at most after 40 s', async (t) => {
+    const world = await aSchedulingWorld(t, ['a']);
+    const a = world.target('a');
+    await world.put(aPodOf('u'));
+    for (const [times, ms] of [5_000, 10_000, 20_000, 40_000, 40_000].entries()) {
+      a.say('u', REJECTED);
+      await world.settled();
+      await world.pass(ms - 1);
+      assert.equal(a.asked.length, times + 1);
+      await world.pass(1);
+      assert.equal(a.asked.length, times + 2);
+    }
+  });
   it('is not left while it stops pods of lower priority there for it', async (t) => {
     const { world, a, b } = await sent(t);
     a.say('u', { ...REJECTED, nominatedNodeName: 'node-1' });
