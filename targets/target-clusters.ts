@@ -173,13 +173,14 @@ export class TargetClusters {
 
   /** The newly identified target may be older than one that its cluster was attributed to. */
   #identified(target: TargetCluster): IdentityProblem | undefined {
-    const before = this.#clusterIds.get(target.key);
+    const before = this.#clusterIds.get(target.key) ?? this.object(target.ref)?.status.clusterID;
     if (target.clusterId !== undefined) this.#clusterIds.set(target.key, target.clusterId);
     if (before !== target.clusterId) this.#retryDuplicates({ key: target.key, clusterId: before });
     const problem = this.#problemOf(target);
     if (problem !== undefined) return problem;
     for (const other of this.#sameCluster(target.clusterId)) {
-      const later = other === target || other.session === undefined ? undefined : this.#problemOf(other);
+      const mayBeLater = other !== target && other.session !== undefined && other.clusterId !== undefined;
+      const later = mayBeLater ? this.#problemOf(other) : undefined;
       if (later !== undefined) other.reject(later);
     }
     return undefined;
@@ -187,7 +188,12 @@ export class TargetClusters {
 
   /** Targets that point to a cluster. Only these can be in one another's way. */
   #sameCluster(clusterId: string | undefined): readonly TargetCluster[] {
-    return [...this.#targets.values()].filter((other) => other.clusterId === clusterId);
+    return [...this.#targets.values()].filter((other) => this.#lastClusterId(other) === clusterId);
+  }
+
+  /** Until a target is identified, its cluster is the one of before: a later target must not get its pods meanwhile. */
+  #lastClusterId({ clusterId, ref }: TargetCluster): string | undefined {
+    return clusterId ?? this.object(ref)?.status.clusterID;
   }
 
   #problemOf(target: TargetCluster): IdentityProblem | undefined {
@@ -199,8 +205,8 @@ export class TargetClusters {
   }
 
   #toIdentified(target: TargetCluster): IdentifiedTarget | undefined {
-    const { ref, clusterId, isSelf } = target;
-    const object = this.object(ref);
+    const { ref, isSelf } = target;
+    const [object, clusterId] = [this.object(ref), this.#lastClusterId(target)];
     if (clusterId === undefined || object === undefined) return undefined;
     return { ref, clusterId, isSelf, createdAt: object.createdAt };
   }
@@ -214,7 +220,7 @@ export class TargetClusters {
     }
   }
 
-  #remove({ ref, createdAt }: TargetObject): void {
+  #remove({ ref, createdAt, status }: TargetObject): void {
     const key = targetKey(ref);
     const ofTenant = this.#ofTenant(ref);
     const successor = ofTenant?.remove({ key, createdAt });
@@ -227,7 +233,7 @@ export class TargetClusters {
     this.#ready.remove(key);
     void target.stop();
     for (const listener of this.#listeners) listener.removed?.(target);
-    this.#retryDuplicates(target);
+    this.#retryDuplicates({ key, clusterId: target.clusterId ?? status.clusterID });
     this.#useNow(this.#targets.get(successor ?? ''));
   }
 }

@@ -1,7 +1,9 @@
 // Which Targets of a namespace are used, as their objects come and go in the source.
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, describe, it } from 'node:test';
+import { afterEach, beforeEach, describe, it, type TestContext } from 'node:test';
+import type { KubernetesObject } from '../../../api/objects/core.ts';
 import { DEFAULT_TENANT_SETTINGS, TenantRules } from '../../../targets/access/tenant-rules.ts';
+import type { TargetCluster } from '../../../targets/target-cluster.ts';
 import { TargetClusters } from '../../../targets/target-clusters.ts';
 import { ScriptedApiServer, SILENT, status, type Exchange } from '../../support/doubles/scripted-api-server.ts';
 
@@ -111,4 +113,56 @@ describe('Targets beyond what a namespace may have', () => {
   it('do not count where they are ClusterTargets, or of another namespace', () => assert.notEqual(
     reasonOf('other', 'team-b'), 'TooManyTargets',
   ));
+});
+
+describe('a second ClusterTarget for one cluster', () => {
+  const CLUSTER = 'the-cluster';
+  const clusterTarget = (name: string, second: number, spec: object, status = {}) => {
+    const { metadata: { namespace: _none, ...metadata } } = target(name, second);
+    return { metadata, spec, status };
+  };
+  /** The first one is not identified in this process: its kubeconfig is gone. */
+  const first = clusterTarget('first', 1, { kubeconfigSecret: { name: 'gone' } }, { clusterID: CLUSTER });
+  const second = clusterTarget('second', 2, { self: true });
+
+  /** Serves these targets, and in the same place the cluster that `second` leads to. */
+  async function startTargets(t: TestContext) {
+    const source = await ScriptedApiServer.start();
+    const stopped = new AbortController();
+    const targets = new TargetClusters({
+      source: source.client, sourceConnection: source.connection(), sourceId: CLUSTER, installNamespace: 'i',
+      userAgent: 'isthmus-test', logger: SILENT,
+    });
+    const running = targets.run(stopped.signal);
+    t.after(async () => {
+      stopped.abort();
+      await running;
+      await source.stop();
+    });
+    let watch: Exchange | undefined;
+    void (async () => {
+      for (;;) {
+        const exchange = await source.next();
+        const isTargets = exchange.path.endsWith('/clustertargets');
+        if (exchange.path.endsWith('/kube-system')) exchange.answer(200, { metadata: { uid: CLUSTER } });
+        else if (exchange.query.get('watch') !== 'true') {
+          exchange.answer(200, { metadata: { resourceVersion: '9' }, items: isTargets ? [first, second] : [] });
+        } else exchange.open();
+        if (isTargets && exchange.query.get('watch') === 'true') watch = exchange;
+      }
+    })().catch(() => undefined);
+    const untilSecond = (isSo: (target: TargetCluster) => boolean) => new Promise<void>((resolve) => {
+      targets.listen({ changed: (target) => target.ref.name === 'second' && isSo(target) && resolve() });
+    });
+    return { untilSecond, remove: (object: KubernetesObject) => watch?.send('DELETED', object) };
+  }
+
+  it('is not used while the first one is not identified yet, which has its pods', { timeout: 30_000 }, async (t) => {
+    const { untilSecond, remove } = await startTargets(t);
+    await untilSecond(({ availability }) =>
+      availability.kind === 'unavailable' && availability.reason === 'DuplicateCluster');
+    const isUsed = untilSecond(({ session }) => session !== undefined);
+    remove({ ...first, metadata: { ...first.metadata, resourceVersion: '10' } });
+    await isUsed;
+  });
 });
