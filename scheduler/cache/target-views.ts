@@ -33,7 +33,7 @@ export class TargetViews {
 
   /** Stores the target's identity, and whether it accepts pods. */
   update(target: TargetIdentity, unavailable: Rejection | undefined): void {
-    this.#put(toSnapshot(target, unavailable, this.#get(target.key)?.capacity));
+    this.#put(toSnapshot(target, unavailable, this.get(target.key)?.capacity));
     for (const entry of this.ledger.on(target.key)) takeHeadroom(entry, target.nodeInfo?.headroom);
   }
 
@@ -42,7 +42,7 @@ export class TargetViews {
    * from before.
    */
   publish(key: string, summary: ClusterSummary | undefined): boolean {
-    const target = this.#get(key);
+    const target = this.get(key);
     if (target === undefined) return false;
     const upTo = summary?.observed?.podsResourceVersion;
     const counted = upTo === undefined ? 0 : this.ledger.observed(key, upTo);
@@ -107,13 +107,14 @@ export class TargetViews {
   }
 
   #changeCapacity(key: string, change: (capacity: TargetCapacity, target: TargetSnapshot) => void): void {
-    const target = this.#get(key);
+    const target = this.get(key);
     if (target?.capacity === undefined) return;
     change(target.capacity, target);
     this.#put({ ...target });
   }
 
-  #get(key: string): TargetSnapshot | undefined {
+  /** One of {@link snapshots}. */
+  get(key: string): TargetSnapshot | undefined {
     const index = this.#indexes.get(key);
     return index === undefined ? undefined : this.#targets[index];
   }

@@ -201,7 +201,7 @@ export class TargetChooser {
     const rules = rulesFor(proxy, this.#state.context.policies);
     // what nobody can read excludes nothing that was chosen before
     if (rules.blocked !== undefined || rules.require.length + rules.forbid.length === 0) return undefined;
-    const snapshot = this.#state.views.snapshots().find(({ key }) => key === target);
+    const snapshot = this.#state.views.get(target);
     return snapshot?.nodeInfo?.hasNode === true ? ruleAgainst(rules, snapshot.nodeInfo) : undefined;
   }
 
@@ -288,7 +288,7 @@ export class TargetChooser {
     const isFenced = rules.failover?.value === 'Fenced' && proxy.controllerUid !== undefined;
     const fenced = isFenced ? withFailover : (same: PodChaperon) => same;
     if (rules.overrides === undefined) return { kind: 'chaperon', chaperon: fenced(chaperon) };
-    const snapshot = this.#state.views.snapshots().find(({ key }) => key === target);
+    const snapshot = this.#state.views.get(target);
     const patched = overriddenChaperon(chaperon, rules, snapshot?.nodeInfo);
     return patched.kind === 'chaperon' ? { ...patched, chaperon: fenced(patched.chaperon) } : patched;
   }
