@@ -15,7 +15,7 @@ import { targetsLostAtPlacement } from './lost-at-placement.ts';
 import { podGroupOf, type PodGroup } from '../pod/pod-group.ts';
 import { podNeeds, type PodNeeds } from '../pod/pod-needs.ts';
 import { PODS } from '../../api/resource-types.ts';
-import type { Command, Plan, Preconditions } from '../objects/plan.ts';
+import type { Command, Plan } from '../objects/plan.ts';
 import { SharedValues } from '../objects/shared-values.ts';
 import { digestOf, copiedStatus, sourceConditions } from '../pod/pod-status.ts';
 import { traceOf, type TraceContext } from './trace.ts';
@@ -254,7 +254,12 @@ export function holdsFinalizer(proxy: ProxyPod): boolean {
 
 /** Removes our finalizer, with a precondition on this version. */
 export function planFinalizerRemoval(proxy: ProxyPod): Plan {
-  return [removeFinalizer(proxy, { resourceVersion: proxy.resourceVersion })];
+  const { namespace, name, resourceVersion } = proxy;
+  const finalizers = proxy.finalizers.filter((finalizer) => finalizer !== DELEGATE_FINALIZER);
+  return [{
+    kind: 'patch', type: PODS, at: { namespace, name }, patchType: 'merge',
+    patch: { metadata: { resourceVersion, finalizers } },
+  }];
 }
 
 /** Ends the grace period that no kubelet will end, then removes our finalizer if present. */
@@ -264,14 +269,10 @@ export function planReleaseAtOnce(proxy: ProxyPod): Plan {
     kind: 'delete', type: PODS, at: { namespace, name }, preconditions: { uid }, propagation: 'Background',
     gracePeriodSeconds: 0,
   };
-  // the delete has changed the resourceVersion
-  return holdsFinalizer(proxy) ? [deletion, removeFinalizer(proxy, { uid })] : [deletion];
-}
-
-function removeFinalizer({ namespace, name, finalizers }: ProxyPod, preconditions: Partial<Preconditions>): Command {
-  const rest = finalizers.filter((finalizer) => finalizer !== DELEGATE_FINALIZER);
-  return {
-    kind: 'patch', type: PODS, at: { namespace, name }, patchType: 'merge',
-    patch: { metadata: { ...preconditions, finalizers: rest } },
-  };
+  if (!holdsFinalizer(proxy)) return [deletion];
+  // the delete has changed the resourceVersion, so other finalizers are those of now, not those that are cached
+  return [deletion, {
+    kind: 'patch', type: PODS, at: { namespace, name }, patchType: 'strategic',
+    patch: { metadata: { uid, '$deleteFromPrimitiveList/finalizers': [DELEGATE_FINALIZER] } },
+  }];
 }

@@ -73,7 +73,8 @@ function sortOf(command: Command): string {
 }
 
 function partOf({ at: { subresource }, patch }: Extract<Command, { kind: 'patch' }>): string {
-  return subresource ?? ((patch as Partial<Pod>).metadata?.finalizers === undefined ? 'annotations' : 'finalizers');
+  const fields = Object.keys((patch as Partial<Pod>).metadata ?? {});
+  return subresource ?? (fields.some((field) => field.endsWith('finalizers')) ? 'finalizers' : 'annotations');
 }
 
 function metadataOf(command: Command): object {

@@ -236,14 +236,22 @@ export function withoutSummary(): Change<TargetSnapshot> {
 
 // --- what an API server would store
 
-/** The value after a JSON merge patch (RFC 7386): null takes a field away, lists are replaced. */
+const FROM_LIST = '$deleteFromPrimitiveList/';
+
+/**
+ * The value after a JSON merge patch (RFC 7386): null takes a field away, lists are replaced. Of strategic merge
+ * patches it knows what takes elements from a list.
+ */
 export function afterMergePatch(value: unknown, patch: unknown): unknown {
   if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch;
   const before = typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
   const merged = new Map(Object.entries(before));
   for (const [field, change] of Object.entries(patch)) {
     if (change === null) merged.delete(field);
-    else merged.set(field, afterMergePatch(merged.get(field), change));
+    else if (field.startsWith(FROM_LIST)) {
+      const [list, gone] = [field.slice(FROM_LIST.length), change as readonly unknown[]];
+      merged.set(list, ((merged.get(list) ?? []) as readonly unknown[]).filter((each) => !gone.includes(each)));
+    } else merged.set(field, afterMergePatch(merged.get(field), change));
   }
   return Object.fromEntries(merged);
 }

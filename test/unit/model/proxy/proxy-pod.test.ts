@@ -149,7 +149,9 @@ describe('the finalizer', () => {
       kind: 'delete', type: PODS, at: { namespace: 'team-a', name: 'web' },
       preconditions: { uid: 'proxy-uid' }, propagation: 'Background', gracePeriodSeconds: 0,
     });
-    assert.deepEqual(take?.kind === 'patch' && take.patch, { metadata: { uid: 'proxy-uid', finalizers: [] } });
+    assert.deepEqual(take?.kind === 'patch' && [take.patchType, take.patch], [
+      'strategic', { metadata: { uid: 'proxy-uid', '$deleteFromPrimitiveList/finalizers': [DELEGATE_FINALIZER] } },
+    ], 'whatever other finalizers there are by then');
   });
 
   it('goes alone: those of others stay, in their order', () => {
