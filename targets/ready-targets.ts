@@ -9,14 +9,14 @@ export class ReadyTargets {
 
   /**
    * Records whether a target is ready, and its object. Returns whether it has just become ready, or is ready with other
-   * settings: another spec, other labels.
+   * settings: another spec, other labels, back in its registry.
    */
-  note(key: string, isReady: boolean, object: Pick<TargetObject, 'spec' | 'labels'> | undefined): boolean {
+  note(key: string, isReady: boolean, object: Pick<TargetObject, 'spec' | 'labels' | 'hasLeft'> | undefined): boolean {
     if (!isReady || object === undefined) {
       this.#settings.delete(key);
       return false;
     }
-    const settings = JSON.stringify([object.spec, object.labels]);
+    const settings = JSON.stringify([object.spec, object.labels, object.hasLeft]);
     if (this.#settings.get(key) === settings) return false;
     this.#settings.set(key, settings);
     return true;

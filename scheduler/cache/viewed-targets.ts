@@ -33,8 +33,8 @@ export class ViewedTargets {
     this.#changed = changed;
   }
 
-  /** The target may have become ready, or lost. Returns whether it is ready. */
-  noteHealth(target: TargetCluster): boolean {
+  /** The target may have become ready, or lost. */
+  noteHealth(target: TargetCluster): void {
     const isReady = target.availability.kind === 'ready';
     const isGone = target.serverHealth.isRefusing;
     const avoidedMs = this.#outages.note(target.key, { isReady, isGone }, performance.now());
@@ -45,7 +45,6 @@ export class ViewedTargets {
       const other = this.#clusters.targets.get(key);
       if (other !== undefined && other !== target) this.look(other);
     }
-    return isReady;
   }
 
   /** Updates the view of a target. */

@@ -59,10 +59,12 @@ export function unobservedTargets(
 ): string[] {
   // one of many targets for most pods: looking at all of them is for pods that an earlier process may have sent
   const asked = heard !== undefined ? targets.all() : [...memory.targets].flatMap((key) => targets.get(key) ?? []);
-  return [...asked].filter(({ key, ref, session }) => {
+  const unobserved = [...asked].filter(({ key, ref, session }) => {
     if (session?.hasSynced === true && heard?.has(key) !== false) return false;
     return memory.targets.has(key) || targets.object(ref)?.status.clusterID !== undefined;
   }).map(({ key }) => key);
+  memory.isKnownEverywhere ||= heard !== undefined && unobserved.length === 0;
+  return unobserved;
 }
 
 /** Whether a delegate has terminated permanently. */

@@ -85,6 +85,7 @@ export class ClusterCache {
     targets.listen({
       sessionOpened: (target, session) => this.#observeSession(target, session),
       changed: (target) => this.#targetChanged(target),
+      becameReady: () => this.podTracker.wakeWaiting(),
       removed: (target) => {
         this.#viewed.remove(target.key);
         this.#heard.delete(target.key);
@@ -149,16 +150,16 @@ export class ClusterCache {
     target: TargetCluster, before: Chaperon | DelegatePod | undefined, after: Chaperon | DelegatePod | undefined,
   ): void {
     const record = after ?? before;
-    if (record === undefined || this.#clusters.proxies.get(record.parentKey)?.nodeName !== undefined) return;
+    const proxy = record && this.#clusters.proxies.get(record.parentKey);
+    if (record === undefined || proxy?.nodeName !== undefined) return;
     if (after !== undefined) this.memoryOf(record.parentUid).targets.add(target.key);
-    const proxy = this.#clusters.proxies.get(record.parentKey);
     if (proxy?.uid === record.parentUid) this.#countPlaced(proxy);
     this.#enqueue(record.parentKey);
   }
 
   /** Targets change all the time while a burst waits: only pods that may have something in this one are enqueued. */
   #targetChanged(target: TargetCluster): void {
-    if (this.#viewed.noteHealth(target)) this.podTracker.wakeWaiting();
+    this.#viewed.noteHealth(target);
     if (target.session?.hasSynced !== true) return;
     if (target.isLikelyReachable) this.#heard.add(target.key);
     for (const proxy of unbound(this.#clusters.proxies)) {
@@ -172,8 +173,7 @@ export class ClusterCache {
   /** Counts a pod on its node, or where it has a candidate; enqueues pods that wait for other pods. */
   #countPlaced(proxy: ProxyPod): void {
     const [target] = this.#memories.get(proxy.uid)?.targets ?? [];
-    const nodeName = proxy.nodeName
-      ?? (target === undefined ? undefined : this.#clusters.targets.get(target)?.nodeName);
+    const nodeName = proxy.nodeName ?? this.#clusters.targets.get(target ?? '')?.nodeName;
     this.podTracker.count(proxy, nodeName, () => this.#memberState(proxy));
   }
 
@@ -258,7 +258,8 @@ export class ClusterCache {
 
   /** Whether an earlier process may have sent a candidate of the pod. */
   #mayBeInherited({ uid, createdAt }: ProxyPod): boolean {
-    return this.#inherited.has(uid) || createdAt < this.#startedAt;
+    const isKnown = this.#memories.get(uid)?.isKnownEverywhere === true;
+    return !isKnown && (this.#inherited.has(uid) || createdAt < this.#startedAt);
   }
 
   /** Which target delays a pod without a node, if any. `now` is in ms of a monotonic clock. */
@@ -268,11 +269,10 @@ export class ClusterCache {
     if (target === undefined) return NO_DELAY;
     const outageMs = this.#viewed.outageMs(target, now);
     const goneAt = this.deadlines?.goneAt(targetNamespaceOf(target, proxy), proxy.uid);
+    const isSilent = this.#clusters.targets.get(target)?.serverHealth.silentMs !== undefined;
     return {
       target, mayHaveCandidate: memory.reservation?.target !== target, ...(outageMs !== undefined && { outageMs }),
-      ...(goneAt !== undefined && this.#clusters.targets.get(target)?.serverHealth.silentMs !== undefined && {
-        endsInMs: goneAt - now,
-      }),
+      ...(goneAt !== undefined && isSilent && { endsInMs: goneAt - now }),
     };
   }
 

@@ -23,6 +23,8 @@ export class PodMemory {
   readonly uid: string;
   pendingCreate: PendingCreate | undefined;
   bindSent = false;
+  /** Each target has told what it had of the pod when this process became leader. */
+  isKnownEverywhere = false;
   /** When the current candidate was sent, in ms since the epoch. */
   candidateSince: number | undefined;
   /** Target whose capacity was reserved for the pod and its group at once, and the object to send there. */

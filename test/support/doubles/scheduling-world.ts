@@ -17,6 +17,7 @@ import { toProxyPodRecord, type ProxyPod } from '../../../model/proxy/proxy-pod.
 import { startScheduling, type SchedulingOptions } from '../../../scheduler/cycle/scheduling-controller.ts';
 import type { ClusterCache } from '../../../scheduler/cycle/cluster-cache.ts';
 import type { PolicyIndex } from '../../../scheduler/snapshot/placement-rules.ts';
+import { ReadyTargets } from '../../../targets/ready-targets.ts';
 import { SILENT } from './scripted-api-server.ts';
 
 type Listener<R> = (key: string, before: R | undefined, after: R | undefined) => void;
@@ -295,7 +296,9 @@ export async function aSchedulingWorld(
   const [writes, events]: [SourceWrite[], EventRecord[]] = [[], []];
   const targets = new Map(names.map((name) => [name, new ToldTarget({ kind: 'ClusterTarget', name })]));
   const all = () => [...targets.values()];
-  type TargetListener = Record<'sessionOpened' | 'changed' | 'removed', undefined | ((...told: unknown[]) => void)>;
+  type TargetEvent = 'sessionOpened' | 'changed' | 'becameReady' | 'removed';
+  type TargetListener = Record<TargetEvent, undefined | ((...told: unknown[]) => void)>;
+  const ready = new ReadyTargets();
   const listeners: TargetListener[] = [];
   const rulesChanged: (() => void)[] = [];
   let currentBook = book;
@@ -360,8 +363,12 @@ export async function aSchedulingWorld(
       await nextTurn();
     }
   };
-  const tell = (kind: keyof TargetListener, ...told: unknown[]): void =>
+  const tell = (kind: TargetEvent, ...told: unknown[]): void =>
     listeners.forEach((listener) => listener[kind]?.(...told));
+  const tellChanged = (target: ToldTarget): void => {
+    tell('changed', target);
+    if (ready.note(target.key, target.isReady, { labels: {}, spec: {}, hasLeft: false })) tell('becameReady', target);
+  };
   const world: SchedulingWorld = {
     state, writes, events, pods, onBind: undefined, settled,
     target: (name) => targets.get(name)!,
@@ -369,7 +376,7 @@ export async function aSchedulingWorld(
     forget: (key) => (remove(key), settled()),
     changed: (name, change) => {
       const target = Object.assign(targets.get(name)!, change);
-      tell('changed', target);
+      tellChanged(target);
       return settled();
     },
     removed: (name) => {
@@ -391,7 +398,7 @@ export async function aSchedulingWorld(
   };
   for (const target of all()) {
     tell('sessionOpened', target, target.session);
-    tell('changed', target);
+    tellChanged(target);
     target.publish({ cpu: '64', memory: '256Gi', pods: '110' });
   }
   for (const pod of waiting) put(pod);

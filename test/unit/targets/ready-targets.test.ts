@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ReadyTargets } from '../../../targets/ready-targets.ts';
 
-const OBJECT = { spec: { kubeconfigSecret: { name: 's' } }, labels: { tier: 'one' } };
+const OBJECT = { spec: { kubeconfigSecret: { name: 's' } }, labels: { tier: 'one' }, hasLeft: false };
 const WELL = [true, OBJECT] as const;
 const LOST = [false, OBJECT] as const;
 
@@ -17,6 +17,7 @@ describe('ReadyTargets', () => {
     'one that is still lost is none': [[WELL, LOST, LOST], false],
     'one with another spec is news': [[WELL, [true, { ...OBJECT, spec: { kubeconfigSecret: { name: 't' } } }]], true],
     'one with other labels is news': [[WELL, [true, { ...OBJECT, labels: { tier: 'two' } }]], true],
+    'one that is back in its registry is news': [[[true, { ...OBJECT, hasLeft: true }], WELL], true],
     'one whose object is gone is none': [[WELL, [true, undefined]], false],
   };
   for (const [what, [notes, isNews]] of Object.entries(cases)) {

@@ -156,6 +156,12 @@ describe('a pod that waits for room', () => {
     await world.settled();
     assert.equal(looks.callCount(), 0);
   });
+  it('is not looked at when a target only goes on to answer', async (t) => {
+    const world = await aSchedulingWorld(t, ['a', 'b'], { waiting: [large('u', '80')] });
+    const looks = t.mock.method(world.state, 'gatherCandidates').mock;
+    await world.changed('a', {});
+    assert.equal(looks.callCount(), 0);
+  });
   it('is woken by another pod that goes', async (t) => {
     const world = await aSchedulingWorld(t, ['a']);
     const a = world.target('a');
