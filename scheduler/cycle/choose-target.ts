@@ -149,7 +149,7 @@ export class TargetChooser {
     const inputs = this.#inputsOf(unplaced);
     if (tried !== undefined && tried.fit < needed && this.#isUnchanged(tried, inputs)) {
       return {
-        kind: 'none', dependsOnPods: true, rejected: [groupDoesNotFit(proxy, tried.fit, needed)],
+        kind: 'none', dependsOnPods: true, rejected: [groupDoesNotFit(proxy, needed)],
         ...retryAt(tried.retryAt),
       };
     }
@@ -158,7 +158,7 @@ export class TargetChooser {
       for (const { member, answer } of assumed) this.#state.undoAssume(answer.target, member);
       this.#state.podTracker.enqueueAll(this.#state.podTracker.groups.fail(proxy.uid));
       this.#noteTried(proxy, { unplaced: inputs, fit: assumed.length, retryAt: retriedAt });
-      const rejected = [groupDoesNotFit(proxy, assumed.length, needed), ...(own.kind === 'none' ? own.rejected : [])];
+      const rejected = [groupDoesNotFit(proxy, needed), ...(own.kind === 'none' ? own.rejected : [])];
       return { kind: 'none', dependsOnPods: true, rejected, ...retryAt(retriedAt) };
     }
     for (const { member, answer } of assumed) this.#reserve(member, answer);

@@ -20,7 +20,7 @@ export interface GroupMember extends WaitingPod {
 /** State of a group for its members. */
 export type GroupState =
   /** Fewer members exist than must be placed together. */
-  | { readonly kind: 'too-few'; readonly exist: number; readonly minCount: number }
+  | { readonly kind: 'too-few'; readonly minCount: number }
   /** Of `unplaced`, in scheduling order, at least `needed` must fit at once. */
   | { readonly kind: 'incomplete'; readonly unplaced: readonly GroupMember[]; readonly needed: number }
   /** One member fits nowhere: all candidates are deleted, and nothing is tried until they are gone. */
@@ -43,7 +43,7 @@ export class PodGroups {
 
   /**
    * Updates a member. Returns the keys of the other members when its state or the minimum has changed, also of the
-   * group that it has left: labels and annotations of pods may be changed.
+   * group that it has left: labels and annotations of pods may be changed. One more of too few tells them nothing.
    */
   put(
     { uid, key, namespace, priority, createdAt, group: { name, minCount } }: GroupMember, state: MemberState,
@@ -53,13 +53,15 @@ export class PodGroups {
     const left = former !== undefined && groupKey(former) !== groupKey(member) ? this.remove(uid) : [];
     const group = this.#groupOf(member);
     const before = group.states.get(uid);
+    const hadTooFew = hasTooFew(group);
     const minimumBefore = former?.group.minCount === minCount ? undefined : minimumOf(group);
     group.members.set(uid, member);
     group.states.set(uid, state);
     this.#byUid.set(uid, member);
     if (state === 'bound') group.committed = true;
     const isSameMinimum = minimumBefore === undefined || minimumBefore === minimumOf(group);
-    return before === state && isSameMinimum ? left : [...left, ...others(group, uid)];
+    const isStillTooFew = before === undefined && hadTooFew && hasTooFew(group);
+    return isSameMinimum && (before === state || isStillTooFew) ? left : [...left, ...others(group, uid)];
   }
 
   /** A member's candidate is gone. Returns the keys of the other members when that changes the state. */
@@ -101,7 +103,7 @@ export class PodGroups {
     group.failed = false;
     const minCount = minimumOf(group);
     if (placed >= minCount) return { kind: 'complete' };
-    if (group.members.size < minCount) return { kind: 'too-few', exist: group.members.size, minCount };
+    if (hasTooFew(group)) return { kind: 'too-few', minCount };
     const unplaced =
       inSchedulingOrder([...group.members.values()].filter(({ uid: of }) => group.states.get(of) === 'unplaced'));
     return { kind: 'incomplete', unplaced, needed: Math.max(0, minCount - placed - asked) };
@@ -126,6 +128,10 @@ function minimumOf({ members }: Group): number {
   let minimum = 0;
   for (const { group: { minCount } } of members.values()) minimum = Math.max(minimum, minCount);
   return minimum;
+}
+
+function hasTooFew(group: Group): boolean {
+  return group.members.size < minimumOf(group);
 }
 
 function count({ states }: Group, wanted: readonly MemberState[]): number {

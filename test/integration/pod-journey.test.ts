@@ -280,11 +280,11 @@ describe('GPU pods', () => {
       pods.some((pod) => pod.metadata.name === name && (scheduled(pod)?.message?.includes(reason) ?? false))
     ));
     await world.source.client.create(PODS, member('train-1'));
-    await saysOf('train-1', 'GroupIncomplete: 1 of at least 2 pods exist');
+    await saysOf('train-1', 'GroupIncomplete: fewer than 2 of its pods exist');
     await world.source.client.delete(PODS, { namespace: 'gpu', name: 'gpu-1' });
     await world.source.pods.until('gpu-1 is gone', (pods) => !pods.some(({ metadata }) => metadata.name === 'gpu-1'));
     await world.source.client.create(PODS, member('train-2'));
-    await saysOf('train-2', 'GroupDoesNotFit: 1 of 2 pods');
+    await saysOf('train-2', 'GroupDoesNotFit: 2 of its pods');
     const uids = inNamespace(world.source.pods.objects, 'gpu').flatMap(
       ({ metadata }) => (metadata.name?.startsWith('train-') ? [metadata.uid] : []),
     );

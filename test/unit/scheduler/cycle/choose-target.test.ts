@@ -63,7 +63,7 @@ describe('a group that does not fit', () => {
       assert.equal(answer.kind, 'none');
       assert.match(
         answer.kind === 'none' ? (answer.rejected[0]?.message ?? '') : '',
-        /^9 of 10 pods that must be placed together fit now/,
+        /^10 of its pods must be placed together, and fewer fit now/,
       );
     }
   });

@@ -41,6 +41,12 @@ describe('a group', () => {
     await world.put(member('two'));
     assert.deepEqual(world.target('a').asked.toSorted((one, other) => (one < other ? -1 : 1)), ['one', 'two']);
   });
+  it('is told once that it waits, however many of its pods come one by one', async (t) => {
+    const world = await aSchedulingWorld(t, ['a']);
+    const uids = ['one', 'two', 'three', 'four', 'five'];
+    for (const uid of uids) await world.put(member(uid, 9));
+    assert.deepEqual(world.writes.map(({ pod }) => pod), uids);
+  });
   it('is bound when all have nodes, and not before', async (t) => {
     const { homes, say, binds } = await aGroup(t);
     assert.deepEqual(new Set(homes()), new Set(['a', 'b']));
@@ -52,14 +58,14 @@ describe('a group', () => {
   it('is sent nowhere where only half of it fits', async (t) => {
     const { world, homes } = await aGroup(t, { a: '2', b: '1' });
     assert.deepEqual(homes(), [undefined, undefined]);
-    assert.ok(writesOf(world).some((what) => what.includes('1 of 2 pods that must be placed together fit now')));
+    assert.ok(writesOf(world).some((what) => what.includes('2 of its pods must be placed together')));
     assert.equal(world.state.views.ledger.size, 0);
   });
   it('that a policy keeps from all targets is placed as soon as that is gone', async (t) => {
     const book = aBook(aClusterPolicy({ require: { matchLabels: { no: 'such' } } }));
     const world = await aSchedulingWorld(t, ['a'], { book });
     for (const uid of ['one', 'two']) await world.put(member(uid));
-    assert.ok(writesOf(world).some((what) => what.includes('0 of 2 pods that must be placed together fit now')));
+    assert.ok(writesOf(world).some((what) => what.includes('2 of its pods must be placed together')));
     await world.policies(aBook());
     assert.deepEqual(homesOf(world, 'one', ['a']), ['a']);
   });

@@ -259,7 +259,7 @@ describe('pods of a group', () => {
     const choice = choose(put(...member('one', 3)));
     assert.ok(choice.kind === 'none' && !choice.dependsOnPods);
     assert.equal(choice.rejected[0]?.target, 'group train');
-    assert.match(choice.rejected[0]?.message ?? '', /^1 of at least 3 pods exist/);
+    assert.match(choice.rejected[0]?.message ?? '', /^fewer than 3 of its pods exist/);
     assert.equal(log.length, 0, 'nothing is decided for it');
   });
   it('fit together or not at all, over several targets', (t) => {

@@ -117,14 +117,13 @@ describe('a group, whatever happens to its members', () => {
 
 describe('what is said of a group', () => {
   const pod = { group: { name: 'train', minCount: 8 } };
-  const few = { exist: 3, minCount: 8 };
-  it('that has too few members is how many there are and must be', () => assert.deepEqual(tooFewMembers(pod, few), {
+  it('that has too few members is how many must be', () => assert.deepEqual(tooFewMembers(pod, { minCount: 8 }), {
     target: 'group train', reason: 'GroupIncomplete',
-    message: '3 of at least 8 pods exist and have no scheduling gate; create the others, or open their gates',
+    message: 'fewer than 8 of its pods exist without a scheduling gate; create the others, or open their gates',
   }));
-  it('that does not fit is how many do, and that none is sent', () => assert.deepEqual(groupDoesNotFit(pod, 2, 5), {
+  it('that does not fit is how many must, and that none is sent', () => assert.deepEqual(groupDoesNotFit(pod, 5), {
     target: 'group train', reason: 'GroupDoesNotFit',
-    message: '2 of 5 pods that must be placed together fit now; none is sent until all fit',
+    message: '5 of its pods must be placed together, and fewer fit now; none is sent until all fit',
   }));
 });
 

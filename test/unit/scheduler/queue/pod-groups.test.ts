@@ -127,11 +127,18 @@ describe('who is told of a change', () => {
   });
 
   it('the others, when one comes or goes', () => {
-    const groups = groupsOf({ a: 'unplaced' });
-    assert.deepEqual(groups.put(member('b'), 'unplaced'), ['team/a']);
+    const groups = groupsOf({ a: 'unplaced' }, 2);
+    assert.deepEqual(groups.put(member('b', 2), 'unplaced'), ['team/a']);
     assert.deepEqual(groups.remove('uid-b'), ['team/a']);
     assert.deepEqual(groups.remove('uid-b'), []);
     assert.deepEqual(groups.displace('uid-b'), []);
+  });
+
+  it('nobody, when one comes and there are still too few, unless it asks for more', () => {
+    const groups = groupsOf({ a: 'placed' });
+    assert.deepEqual(groups.put(member('b'), 'unplaced'), []);
+    assert.deepEqual(groups.put(member('c'), 'unplaced'), ['team/a', 'team/b']);
+    assert.deepEqual(groups.put(member('d', 5), 'unplaced'), ['team/a', 'team/b', 'team/c']);
   });
 });
 
