@@ -22,7 +22,8 @@ import {
  * the source pod's, and null for what is not set: users and policies write it, and no API server has printed it.
  */
 export function toRequirements(spec: PodSpec): NodeRequirements {
-  const [requests, nodeSelector, affinity] = [podRequests(spec), spec.nodeSelector, withoutNulls(spec.affinity)];
+  const requests = withoutDevices(podRequests(spec));
+  const [nodeSelector, affinity] = [spec.nodeSelector, withoutNulls(spec.affinity)];
   const tolerations = [...(withoutNulls(spec.tolerations) ?? []), ...tolerationsFor(requests)];
   return {
     requests,
@@ -31,6 +32,16 @@ export function toRequirements(spec: PodSpec): NodeRequirements {
     ...(tolerations.length > 0 && { tolerations }),
     ...(spec.runtimeClassName && { hasRuntimeClass: true }),
   };
+}
+
+/** What each DeviceClass is called as a resource (KEP-5004): no node has it among its own. */
+const DEVICE_CLASS_PREFIX = 'deviceclass.resource.kubernetes.io/';
+
+/** What a node must have free itself. The target's scheduler finds devices of a class where drivers publish them. */
+function withoutDevices(requests: ResourceAmounts): ResourceAmounts {
+  const isOfNode = ([resource]: readonly [string, number]): boolean => !resource.startsWith(DEVICE_CLASS_PREFIX);
+  const ofNode = [...requests].filter(isOfNode);
+  return ofNode.length === requests.size ? requests : new Map(ofNode);
 }
 
 /**

@@ -48,6 +48,12 @@ function nodesOf(capacity: TargetCapacity): number {
 }
 
 describe('toRequirements', () => {
+  it('leave devices of a DeviceClass to the scheduler of the target: no node has them among its resources', () => {
+    const requests = { cpu: '500m', 'deviceclass.resource.kubernetes.io/gpu.example.com': '2' };
+    assert.deepEqual(
+      toRequirements(aPod(withRequests(requests)).spec).requests, new Map([['cpu', 500], ['pods', 1]]),
+    );
+  });
   it('asks for one pod beside the requests', () => {
     assert.deepEqual(toRequirements(frozen(aPod(withRequests({ cpu: '500m' })).spec)), {
       requests: new Map([['cpu', 500], ['pods', 1]]),
