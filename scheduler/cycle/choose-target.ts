@@ -77,6 +77,8 @@ interface MemberChoice {
 
 /** The inputs with which a group found too few targets. */
 interface TriedGroup {
+  /** The members of which `unplaced` is known to hold. */
+  members: IncompleteGroup['unplaced'];
   /** The inputs that distinguish its unplaced pods from others. */
   readonly unplaced: readonly unknown[];
   readonly fit: number;
@@ -146,8 +148,9 @@ export class TargetChooser {
   #chooseForGroup(proxy: ProxyPod, memory: PodMemory, incomplete: IncompleteGroup): Choice {
     const { unplaced, needed } = incomplete;
     const tried = this.#tried.get(groupKeyOf(proxy));
-    const inputs = this.#inputsOf(unplaced);
+    const inputs = tried?.members === unplaced ? tried.unplaced : this.#inputsOf(unplaced);
     if (tried !== undefined && tried.fit < needed && this.#isUnchanged(tried, inputs)) {
+      tried.members = unplaced;
       return {
         kind: 'none', dependsOnPods: true, rejected: [groupDoesNotFit(proxy, needed)],
         ...retryAt(tried.retryAt),
@@ -157,7 +160,7 @@ export class TargetChooser {
     if (assumed.length < needed) {
       for (const { member, answer } of assumed) this.#state.undoAssume(answer.target, member);
       this.#state.podTracker.enqueueAll(this.#state.podTracker.groups.fail(proxy.uid));
-      this.#noteTried(proxy, { unplaced: inputs, fit: assumed.length, retryAt: retriedAt });
+      this.#noteTried(proxy, { members: unplaced, unplaced: inputs, fit: assumed.length, retryAt: retriedAt });
       const rejected = [groupDoesNotFit(proxy, needed), ...(own.kind === 'none' ? own.rejected : [])];
       return { kind: 'none', dependsOnPods: true, rejected, ...retryAt(retriedAt) };
     }
@@ -205,7 +208,7 @@ export class TargetChooser {
     return snapshot?.nodeInfo?.hasNode === true ? ruleAgainst(rules, snapshot.nodeInfo) : undefined;
   }
 
-  #noteTried(proxy: ProxyPod, found: Pick<TriedGroup, 'unplaced' | 'fit' | 'retryAt'>): void {
+  #noteTried(proxy: ProxyPod, found: Pick<TriedGroup, 'members' | 'unplaced' | 'fit' | 'retryAt'>): void {
     const { views, context } = this.#state;
     if (this.#tried.size >= MOST_TRIED) this.#tried.clear();
     this.#tried.set(groupKeyOf(proxy), {

@@ -21,7 +21,7 @@ export interface GroupMember extends WaitingPod {
 export type GroupState =
   /** Fewer members exist than must be placed together. */
   | { readonly kind: 'too-few'; readonly minCount: number }
-  /** Of `unplaced`, in scheduling order, at least `needed` must fit at once. */
+  /** Of `unplaced`, in scheduling order, at least `needed` must fit at once. The same list until a member changes. */
   | { readonly kind: 'incomplete'; readonly unplaced: readonly GroupMember[]; readonly needed: number }
   /** One member fits nowhere: all candidates are deleted, and nothing is tried until they are gone. */
   | { readonly kind: 'failed' }
@@ -31,6 +31,8 @@ export type GroupState =
 interface Group {
   readonly members: Map<string, GroupMember>;
   readonly states: Map<string, MemberState>;
+  /** Those without a target, in scheduling order; undefined until it is asked for after a change. */
+  unplaced: readonly GroupMember[] | undefined;
   /** A member was bound: the group can no longer be rolled back. */
   committed: boolean;
   failed: boolean;
@@ -55,6 +57,7 @@ export class PodGroups {
     const before = group.states.get(uid);
     const hadTooFew = hasTooFew(group);
     const minimumBefore = former?.group.minCount === minCount ? undefined : minimumOf(group);
+    group.unplaced = undefined;
     group.members.set(uid, member);
     group.states.set(uid, state);
     this.#byUid.set(uid, member);
@@ -76,6 +79,7 @@ export class PodGroups {
     if (member === undefined) return [];
     this.#byUid.delete(uid);
     const group = this.#groupOf(member);
+    group.unplaced = undefined;
     group.members.delete(uid);
     group.states.delete(uid);
     if (group.members.size === 0) this.#groups.delete(groupKey(member));
@@ -104,16 +108,17 @@ export class PodGroups {
     const minCount = minimumOf(group);
     if (placed >= minCount) return { kind: 'complete' };
     if (hasTooFew(group)) return { kind: 'too-few', minCount };
-    const unplaced =
+    group.unplaced ??=
       inSchedulingOrder([...group.members.values()].filter(({ uid: of }) => group.states.get(of) === 'unplaced'));
-    return { kind: 'incomplete', unplaced, needed: Math.max(0, minCount - placed - asked) };
+    return { kind: 'incomplete', unplaced: group.unplaced, needed: Math.max(0, minCount - placed - asked) };
   }
 
   #groupOf(member: GroupMember): Group {
     const key = groupKey(member);
     let group = this.#groups.get(key);
     if (group === undefined) {
-      this.#groups.set(key, (group = { members: new Map(), states: new Map(), committed: false, failed: false }));
+      group = { members: new Map(), states: new Map(), unplaced: undefined, committed: false, failed: false };
+      this.#groups.set(key, group);
     }
     return group;
   }

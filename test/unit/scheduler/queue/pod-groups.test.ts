@@ -57,6 +57,20 @@ describe('the state of a group', () => {
     assert.equal(told(groups.stateOf('uid-c')), 'too-few');
   });
 
+  it('is sorted once for all members, and again when one changes', () => {
+    const groups = groupsOf({ a: 'unplaced', b: 'unplaced', c: 'unplaced' });
+    const unplaced = () => ['uid-a', 'uid-b'].map((uid) => {
+      const state = groups.stateOf(uid);
+      return state?.kind === 'incomplete' ? state.unplaced : undefined;
+    });
+    const [ofA, ofB] = unplaced();
+    assert.equal(ofA, ofB);
+    groups.put(member('c', 3, { priority: 7 }), 'unplaced');
+    assert.deepEqual(unplaced()[0]?.map(({ key }) => key), ['team/c', 'team/a', 'team/b']);
+    groups.put(member('c'), 'asked');
+    assert.equal(unplaced()[0]?.length, 2);
+  });
+
   it('takes members by their turns', () => {
     const groups = groupsOf({ a: 'unplaced', b: 'unplaced' });
     groups.put(member('urgent', 3, { priority: 7 }), 'unplaced');
