@@ -138,7 +138,10 @@ class Simulation {
       const pod = this.#question(sourcePod, proxy, now);
       const decision = schedulePod(pod, this.#targets);
       if (decision.kind === 'chosen') {
-        decision.target.capacity?.addPod(requirementsIn(pod, decision.target));
+        const { capacity, nodeInfo } = decision.target;
+        for (const filled of decision.afterScaleUp ? [capacity, nodeInfo?.headroom] : [capacity]) {
+          filled?.addPod(requirementsIn(pod, decision.target));
+        }
         this.#placed.place(proxy, decision.target.nodeName);
         return {
           kind: 'placed', pod: proxy.key, target: decision.target.key, afterScaleUp: decision.afterScaleUp,

@@ -12,7 +12,7 @@ import { recordTarget } from '../../../../scheduler/explain/recorded-inputs.ts';
 import type { PolicyIndex } from '../../../../scheduler/snapshot/placement-rules.ts';
 import type { TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
 import { withNodes } from '../../../support/objects/builders.ts';
-import { aBook, aPlace, aPolicy, full, placed } from '../../../support/objects/placement.ts';
+import { aBook, aPlace, aPolicy, full, placed, withNodeInfo } from '../../../support/objects/placement.ts';
 
 const plannedPods = (text: string, namespace: string) => plannedPodsOf([{ path: 'app.yaml', text }], namespace);
 const ELECTED = `annotations: {${ELECT_ANNOTATION}: ""}`;
@@ -152,6 +152,13 @@ describe('simulate', () => {
   it('lets each pod hold its place for the next', () => {
     assert.deepEqual(outcomes(deployment(5, '2'), aWorld([aPlace('a', {}, four), aPlace('b', {}, four)])), [
       'ClusterTarget/a', 'ClusterTarget/b', 'ClusterTarget/a', 'ClusterTarget/b', 'waits',
+    ]);
+  });
+
+  it('fills the nodes that a target may add, and no more', () => {
+    const grows = withNodeInfo({ spec: { headroom: [{ count: 1, allocatable: { cpu: '8' } }] } });
+    assert.deepEqual(outcomes(deployment(4, '3'), aWorld([aPlace('a', {}, four, grows)])), [
+      'ClusterTarget/a', 'ClusterTarget/a', 'ClusterTarget/a', 'waits',
     ]);
   });
 
