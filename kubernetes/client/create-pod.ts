@@ -1,6 +1,7 @@
 // Creates a pod in another cluster than the one that took it: that one may have a feature which this one lacks.
-import type { Container, Pod, PodSpec } from '../../api/objects/core.ts';
+import type { Container, Pod, PodSpec, Volume, VolumeMount } from '../../api/objects/core.ts';
 import { PODS } from '../../api/resource-types.ts';
+import { fieldPath, valuesAt } from '../../model/objects/field-path.ts';
 import { ApiError } from '../flow/api-error.ts';
 import type { ClusterClient } from './cluster-client.ts';
 
@@ -14,7 +15,12 @@ interface OptionalFields {
 interface OptionalContainerFields {
   readonly securityContext?: { readonly procMount?: string };
   readonly lifecycle?: { readonly stopSignal?: string };
+  readonly restartPolicyRules?: readonly object[];
 }
+
+/** Optional fields of volumes. */
+const OF_VOLUMES = ['image', 'projected.sources[].clusterTrustBundle', 'projected.sources[].podCertificate']
+  .map((text) => ({ text, path: fieldPath(text) }));
 
 /**
  * Creates a pod. An API server drops fields whose feature is off, or that it does not know, and says nothing: a pod
@@ -37,7 +43,7 @@ export async function createPod(client: ClusterClient, pod: Pod, signal: AbortSi
 
 /**
  * Paths of a pod's fields that some supported version drops (`dropDisabledFields` in `pkg/api/pod/util.go`) and that
- * change what the pod may do, or where it runs.
+ * change what the pod may do, what it finds in its volumes, or where it runs.
  */
 export function optionalFieldsOf(spec: PodSpec & OptionalFields): readonly string[] {
   // an order may have null for what is not set: no API server has printed it
@@ -48,17 +54,36 @@ export function optionalFieldsOf(spec: PodSpec & OptionalFields): readonly strin
     ...((spec.resourceClaims ?? []).length > 0 ? ['spec.resourceClaims'] : []),
     ...((spec.hostnameOverride ?? '') === '' ? [] : ['spec.hostnameOverride']),
     ...((supplementalGroupsPolicy ?? 'Merge') === 'Merge' ? [] : ['spec.securityContext.supplementalGroupsPolicy']),
-    ...[...(spec.initContainers ?? []), ...spec.containers].flatMap(optionalFieldsOfContainer),
+    ...optionalFieldsOfParts(spec),
   ];
 }
 
+function optionalFieldsOfParts({ volumes, initContainers, containers }: PodSpec): readonly string[] {
+  return [
+    ...(volumes ?? []).flatMap(optionalFieldsOfVolume),
+    ...[...(initContainers ?? []), ...containers].flatMap(optionalFieldsOfContainer),
+  ];
+}
+
+/** An API server that does not know the image of a volume makes it an empty folder. */
+function optionalFieldsOfVolume(volume: Volume): readonly string[] {
+  return OF_VOLUMES.filter(({ path }) => valuesAt(volume, path).length > 0)
+    .map(({ text }) => `${text} of volume ${volume.name}`);
+}
+
 function optionalFieldsOfContainer(
-  { name, securityContext, lifecycle }: Container & OptionalContainerFields,
+  { name, securityContext, lifecycle, restartPolicyRules, volumeMounts }: Container & OptionalContainerFields,
 ): readonly string[] {
   const { procMount } = securityContext ?? {};
   const { stopSignal } = lifecycle ?? {};
   return [
     ...((procMount ?? 'Default') === 'Default' ? [] : [`securityContext.procMount of container ${name}`]),
     ...((stopSignal ?? '') === '' ? [] : [`lifecycle.stopSignal of container ${name}`]),
+    ...((restartPolicyRules ?? []).length === 0 ? [] : [`restartPolicyRules of container ${name}`]),
+    ...(volumeMounts ?? []).flatMap((mount: VolumeMount & { readonly recursiveReadOnly?: string }) => (
+      (mount.recursiveReadOnly ?? 'Disabled') === 'Disabled'
+        ? []
+        : [`recursiveReadOnly of volume ${mount.name} in container ${name}`]
+    )),
   ];
 }

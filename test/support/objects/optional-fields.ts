@@ -2,6 +2,11 @@
 import type { Container, PodSpec } from '../../../api/objects/core.ts';
 
 const main: Container = { name: 'main', image: 'i' };
+const withVolume = (source: object, mount: object = {}): PodSpec => ({
+  containers: [{ ...main, volumeMounts: [{ name: 'v', mountPath: '/v', ...mount }] }],
+  volumes: [{ name: 'v', ...source }],
+});
+const signed = { signerName: 'example.com/signer', path: 'file.pem' };
 const claim = { name: 'gpu', resourceClaimTemplateName: 'one-gpu' };
 
 /** Specs by what they have. */
@@ -17,4 +22,16 @@ export const OPTIONAL_FIELDS: Readonly<Record<string, PodSpec>> = {
   } as PodSpec,
   'lifecycle.stopSignal of container main':
     { containers: [{ ...main, lifecycle: { stopSignal: 'SIGUSR1' } } as Container], os: { name: 'linux' } } as PodSpec,
+  'image of volume v': withVolume({ image: { reference: 'example/weights:1' } }),
+  'projected.sources[].clusterTrustBundle of volume v':
+    withVolume({ projected: { sources: [{ clusterTrustBundle: { ...signed, labelSelector: {} } }] } }),
+  'projected.sources[].podCertificate of volume v': withVolume({
+    projected: {
+      sources: [{
+        podCertificate: { signerName: signed.signerName, keyType: 'ED25519', credentialBundlePath: signed.path },
+      }],
+    },
+  }),
+  'recursiveReadOnly of volume v in container main':
+    withVolume({ emptyDir: {} }, { readOnly: true, recursiveReadOnly: 'Enabled' }),
 };

@@ -61,6 +61,7 @@ describe('optionalFieldsOf', () => {
       containers: [{ name: 'main', securityContext: { procMount: 'Default' }, lifecycle: { preStop: {} } }],
       initContainers: [{ name: 'sidecar', restartPolicy: 'Always' }], hostUsers: true, resources: {},
       resourceClaims: [], securityContext: { supplementalGroupsPolicy: 'Merge' }, restartPolicy: 'Never',
+      volumes: [{ name: 'data', emptyDir: {} }, { name: 'all', projected: { sources: [{ secret: { name: 's' } }] } }],
     };
     assert.deepEqual(optionalFieldsOf(spec), []);
   });
@@ -69,8 +70,15 @@ describe('optionalFieldsOf', () => {
     const spec = {
       containers: [{ name: 'main', securityContext: null, lifecycle: { stopSignal: null } }], initContainers: null,
       hostUsers: null, resources: null, resourceClaims: null, hostnameOverride: null, securityContext: null,
+      volumes: [{ name: 'data', image: null, projected: { sources: null } }],
     };
     assert.deepEqual(optionalFieldsOf(spec as unknown as PodSpec), []);
+  });
+
+  it('has the restart rules of a container, which some versions drop and others deny', () => {
+    const rule = { action: 'Restart', exitCodes: { operator: 'In', values: [42] } };
+    const main = { name: 'main', restartPolicy: 'Never', restartPolicyRules: [rule] };
+    assert.deepEqual(optionalFieldsOf({ containers: [main] }), ['restartPolicyRules of container main']);
   });
 
   it('has those of init containers', () => {
