@@ -1,6 +1,7 @@
 // Opens a stream in a target. A source has no permanent permission for logs, exec, attach and port-forward there: after
 // a denial it requests the permission by an annotation on its own PodChaperon, and the target grants it for that pod.
 // The first stream takes a moment longer.
+import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { STREAMS_REQUESTED_ANNOTATION } from '../../api/objects/keys.ts';
 import { POD_CHAPERONS } from '../../api/resource-types.ts';
@@ -26,19 +27,27 @@ export async function openStream(
   { transport, chaperon }: StreamTarget, asked: StreamRequest, signal: AbortSignal,
 ): Promise<StreamAnswer> {
   let answer = await openExchange(transport, asked, signal);
-  if (!isDenied(answer) || chaperon?.mode !== 'PodChaperon') return answer;
+  if (chaperon?.mode !== 'PodChaperon' || !(await lacksPermission(answer, signal))) return answer;
   if (!(await requestPermission(transport, chaperon, signal))) return answer;
   for (const ms of WAITS_MS) {
     await delay(ms, undefined, { signal });
     answer.response.destroy();
     answer = await openExchange(transport, asked, signal);
-    if (!isDenied(answer)) return answer;
+    if (!(await lacksPermission(answer, signal))) return answer;
   }
   return answer;
 }
 
-function isDenied({ kind, response }: StreamAnswer): boolean {
-  return kind === 'answer' && response.statusCode === 403;
+/** How an API server says that a permission is missing (apiserver `forbiddenMessage`); admission says other things. */
+const MISSING_PERMISSION = / cannot (get|create) resource /;
+
+/** Whether it is denied for want of a permission, and not by admission, which a permission does not change. */
+async function lacksPermission({ kind, response }: StreamAnswer, signal: AbortSignal): Promise<boolean> {
+  if (kind !== 'answer' || response.statusCode !== 403) return false;
+  await once(response, 'readable', { signal });
+  const beginning = response.read() as Buffer | null;
+  if (beginning !== null) response.unshift(beginning);
+  return MISSING_PERMISSION.test(String(beginning));
 }
 
 /** Every replica serves streams, so this write is not limited to the leader; returns whether it was done. */
