@@ -80,14 +80,15 @@ async function start(options: RunOptions, running: Running, signal: AbortSignal)
   const modules = await loadComponents(options.components);
   const following: Promise<void>[] = [];
   shutdown.add({ name: 'informers', stop: async () => void (await Promise.all(following)) });
+  const checks = checksAtStart(options);
+  await serveHealth({ host: options.healthHost, port: options.healthPort, checks }, shutdown);
   if (modules.webhook !== undefined) {
     const ask = () => unfenced.transport.call(VERSION, signal).catch(unless(isForbidden));
     await untilAnswered(cluster, ask, logger, signal);
     const server = await modules.webhook.startWebhook({ source: unfenced, logger, ...webhookOptions(options) }, signal);
     shutdown.add({ name: 'webhook', stop: () => server.close() });
+    checks['webhook'] = () => true;
   }
-  const checks = checksAtStart(options);
-  await serveHealth({ host: options.healthHost, port: options.healthPort, checks }, shutdown);
   const acting = options.components.filter((component) => component !== 'webhook');
   if (acting.length === 0) return;
   const sourceId = await untilAnswered(cluster, () => readClusterId(unfenced, signal), logger, signal);
@@ -177,12 +178,15 @@ interface Acting extends Running {
   readonly events: EventRecorder;
 }
 
-/** Readiness checks of a process with these components: caches of informers not started yet count as not synced. */
+/** Readiness checks of a process with these components: what has not started yet is not ready. */
 export function checksAtStart(
   { components, source }: Pick<RunOptions, 'components' | 'source'>,
 ): Record<string, () => boolean> {
   const unknown = () => false;
-  return source && usesTargets(components) ? { targets: unknown, proxies: unknown } : {};
+  return {
+    ...(components.includes('webhook') && { webhook: unknown }),
+    ...(source && usesTargets(components) && { targets: unknown, proxies: unknown }),
+  };
 }
 
 /** Whether a process with these components opens sessions with targets. */

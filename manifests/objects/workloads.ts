@@ -143,7 +143,7 @@ export function deployment(
   const container = {
     name: 'isthmus', image, imagePullPolicy: 'IfNotPresent', args, ports,
     env: [{ name: 'POD_IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } }], // announced by virtual nodes
-    startupProbe: { ...probe, periodSeconds: 2, failureThreshold: 60 }, // the webhook serves once it has a certificate
+    startupProbe: { ...probe, periodSeconds: 2, failureThreshold: 60 }, // on a busy node
     livenessProbe: { ...probe, failureThreshold: 6 },
     readinessProbe: { ...probe, periodSeconds: 2, httpGet: readiness ?? { path: '/readyz', port: HEALTH.name } },
     resources: { requests: { cpu: '100m', memory: '128Mi' }, limits: { memory: '1Gi' } },
