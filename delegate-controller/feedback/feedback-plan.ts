@@ -65,10 +65,7 @@ export type FeedbackStep =
   | { readonly kind: 'delete-chaperon'; readonly plan: Plan }
   /** Write in the source after an uncached read has confirmed that the target has no chaperon of the pod. */
   | { readonly kind: 'confirm-gone'; readonly plan: Plan }
-  /**
-   * Write in the source after an uncached read has confirmed that the chaperon is gone, terminating, or without its
-   * delegate.
-   */
+  /** Write in the source after uncached reads have confirmed that the delegate is gone, or goes. */
   | { readonly kind: 'confirm-delegate-gone'; readonly plan: Plan };
 
 /** Decides the next step. `lastWrite` is the last status that this process wrote to this proxy. */
@@ -84,8 +81,8 @@ function planOwn(proxy: ProxyPod, target: BoundTarget, lastWrite: WrittenStatus 
   if (isTerminal(proxy.phase)) return planEndDetails(proxy, target, lastWrite);
   const end = planEnd(proxy, target, lastWrite);
   if (end !== undefined) return end;
-  // Somebody deleted the delegate: delete the proxy too, and its controller creates another one.
-  if (isDelegateGone(chaperon)) return planDelegateGone(proxy, chaperon);
+  // Somebody deletes the delegate: delete the proxy too, and its controller creates another one.
+  if (isDelegateGone(chaperon, delegate)) return planDelegateGone(proxy, chaperon);
   if (delegate === undefined) return { kind: 'no-change' };
   const shown = planStatusCopy(proxy, delegate.status, { lastWrite, chaperon, delegate });
   const changes = planPodChanges(proxy, chaperon, delegate);

@@ -25,11 +25,13 @@ export async function isConfirmed(
 ): Promise<boolean> {
   if (session === undefined) return false;
   const target = session.client;
-  const chaperon = session.mayHoldChaperons ? await readChaperon(target, proxy, signal) : undefined;
-  if (claim === 'confirm-delegate-gone' && chaperon !== undefined) return isDelegateGone(chaperon);
-  const delegate = chaperon === undefined ? await readDelegate(target, proxy, signal) : undefined;
-  if (claim === 'confirm-delegate-gone') return isDelegateGone(delegate?.asChaperon);
-  return chaperon === undefined && delegate === undefined;
+  const chaperonOf = async () => (session.mayHoldChaperons ? readChaperon(target, proxy, signal) : undefined);
+  if (claim === 'confirm-gone') {
+    return (await chaperonOf()) === undefined && (await readDelegate(target, proxy, signal)) === undefined;
+  }
+  // the delegate first: before its target stops one that is not confirmed, it writes so on the chaperon
+  const delegate = await readDelegate(target, proxy, signal);
+  return isDelegateGone((await chaperonOf()) ?? delegate?.asChaperon, delegate);
 }
 
 /** Uncached read of a proxy's delegate. A chaperon that was deleted in the background is gone before its delegate. */

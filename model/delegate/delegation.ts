@@ -7,7 +7,7 @@ import { RUN_ONCE_FINALIZER } from '../../api/objects/keys.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { POD_CHAPERONS, PODS } from '../../api/resource-types.ts';
-import type { Chaperon } from './cached-delegate.ts';
+import type { Chaperon, DelegatePod } from './cached-delegate.ts';
 import { toDelegateMeta, toDelegatePodSpec } from './delegate-manifest.ts';
 import type { Plan } from '../objects/plan.ts';
 import { splitKey } from '../../model/pod/pod.ts';
@@ -97,10 +97,12 @@ export function planRunOnceRemoval({ key, runOnceFinalizer }: Pick<Chaperon, 'ke
 }
 
 /**
- * Whether a proxy's delegate is gone. One that must not run again counts as gone only after it has stopped: its
- * terminal status may still arrive.
+ * Whether a proxy's delegate is gone, or goes. Then its proxy goes as well, as a pod of a drained or lost node does,
+ * and is replaced meanwhile. A delegate that its target stops because nobody has confirmed it may be wanted again.
  */
-export function isDelegateGone(chaperon: Chaperon | undefined): boolean {
-  if (chaperon === undefined || chaperon.podMissing) return true;
-  return chaperon.terminating && (chaperon.runOnceFinalizer === undefined || isStoppedWithFinalizer(chaperon));
+export function isDelegateGone(
+  chaperon: Chaperon | undefined, delegate?: Pick<DelegatePod, 'terminating'>,
+): boolean {
+  if (chaperon === undefined || chaperon.podMissing || chaperon.terminating) return true;
+  return delegate?.terminating === true && chaperon.expired === undefined;
 }

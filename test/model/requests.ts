@@ -2,13 +2,13 @@
 // hits another object than the one that it was decided for, takes away what is somebody else's, or makes an end come
 // undone.
 import type { Pod } from '../../api/objects/core.ts';
-import { POD_MISSING_SINCE_ANNOTATION } from '../../api/objects/keys.ts';
+import { EXPIRED_AT_ANNOTATION, POD_MISSING_SINCE_ANNOTATION } from '../../api/objects/keys.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { isTerminal } from '../../model/pod/pod.ts';
 import { tell, tellSource } from './telling.ts';
 import { memoryOf } from './processes.ts';
 import { isDelegateGone } from '../../model/delegate/delegation.ts';
-import { toChaperonRecord, type Chaperon } from '../../model/delegate/cached-delegate.ts';
+import { toChaperonRecord } from '../../model/delegate/cached-delegate.ts';
 import {
   execute, FOREIGN_FINALIZER, GATE_CONDITION, finalizersOf, goes, nodeNameOf, objectIn, parentOf, uidOf, valueOf,
   type Answer, type Collection,
@@ -31,7 +31,7 @@ export function sendNext(
     || (operation.wasLost ?? (operation.requests.some(isDeletionOfProxy) && hasLostAll(world)));
   const answer = reaches(world, by, request) ? serve(world, request, wasLost) : undefined;
   const heard = world.lost === 'answer' ? undefined : answer;
-  const goesOn = heard !== undefined && allows(request, heard);
+  const goesOn = heard !== undefined && allows(world, request, heard);
   noteAnswer(heard);
   hold(world, goesOn && requests.length > 0 ? { ...operation, requests, wasLost } : null);
 }
@@ -70,12 +70,10 @@ function hasLostAll({ proxies, targets }: World): boolean {
   const chaperon = target && objectIn(target.chaperons);
   if (!chaperon || parentOf(chaperon) !== uidOf(proxy)) return true;
   const record = toChaperonRecord(chaperon);
-  return record === undefined || isDelegateGone(record) || hasEndedAndGoes(objectIn(target.pods), record);
-}
-
-/** Somebody has deleted a delegate that had ended: it makes no other one, and its proxy goes as it does. */
-function hasEndedAndGoes(delegate: Pod | null, { ended }: Chaperon): boolean {
-  return delegate === null ? ended !== undefined : goes(delegate) && isTerminal(delegate.status?.phase);
+  const delegate = objectIn(target.pods);
+  // a delegate that had ended and was deleted is not made again
+  return record === undefined || isDelegateGone(record, { terminating: goes(delegate) })
+    || (delegate === null && record.ended !== undefined);
 }
 
 function noteSending(world: World, { requests, target = 0, before }: Operation): void {
@@ -176,8 +174,14 @@ function noteCreation(world: World, uid: string, target: number, answer: Answer)
   }
 }
 
-function allows(request: Request, answer: Answer): boolean {
-  if (request.kind === 'read') return isExpected(request.expect, answer.kind === 'ok' ? answer.object : null);
+function allows({ targets }: World, request: Request, answer: Answer): boolean {
+  if (request.kind === 'read') {
+    const object = answer.kind === 'ok' ? answer.object : null;
+    // The delegate was read a moment before, and what goes does not come back.
+    const delegate = request.place === 'source' ? null : objectIn(targets[request.place]!.pods);
+    return isExpected(request.expect, object)
+      || (request.expect.kind === 'lost' && goes(delegate) && !isStoppedUnconfirmed(object));
+  }
   return answer.kind === 'ok' || (answer.kind === 'not-found' && request.command.kind === 'delete');
 }
 
@@ -199,6 +203,10 @@ function isExpected(expect: Expectation, object: Pod | PodChaperon | null): bool
 
 function hasGate(object: Pod | PodChaperon): boolean {
   return object.status?.conditions?.some(({ type }) => type === GATE_CONDITION) === true;
+}
+
+function isStoppedUnconfirmed(object: Pod | PodChaperon | null): boolean {
+  return object?.metadata.annotations?.[EXPIRED_AT_ANNOTATION] !== undefined;
 }
 
 function isMissing(object: Pod | PodChaperon | null): boolean {

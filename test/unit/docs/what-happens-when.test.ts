@@ -34,7 +34,7 @@ const SHOWN: Readonly<Record<string, string>> = {
   'its PodChaperon is deleted': 'deletes the proxy when the chaperon is deleted in the target',
   'the kubelet evicts it, for lack of disk say': 'evicts as it does its own, replacements run in the other target',
   'its node restarts': 'that loses its power runs its pods again, which stay the same',
-  'its node is lost for good': 'says of an end that nobody has seen that it is not known',
+  'its node is lost': 'and one whose delegate somebody deletes, as of a lost node, which never stops',
   'its node is cordoned': 'a cordoned node does not',
   'kinds of Isthmus are deleted other than PodChaperon': '56: kinds of ours that are missing in a target',
   'PodChaperons are deleted with their kind (`isthmus uninstall --purge --force`)':

@@ -107,6 +107,9 @@ describe('planFeedback', () => {
     'a proxy whose chaperon somebody deletes goes too':
       [aBoundProxy(), known([terminating()], [inPhase('Running')]), 'confirm-delegate-gone: delete'],
     'so does one whose delegate somebody deleted': [aBoundProxy(), known([missing]), 'confirm-delegate-gone: delete'],
+    'and one whose delegate somebody deletes, as of a lost node, which never stops': [
+      aBoundProxy(inPhase('Running')), known([], [inPhase('Running'), terminating()]), 'confirm-delegate-gone: delete',
+    ],
     'and one whose chaperon has gone, once that is sure':
       [aBoundProxy(), known('gone'), 'confirm-delegate-gone: delete'],
     'one that was stopped because its bind was not heard of is wanted again':
@@ -449,8 +452,8 @@ describe('a delegate that the source made itself', () => {
     'is shown': [aBoundProxy(), direct(inPhase('Running')), 'copy-status: patch status'],
     'takes the proxy along when it is drained':
       [aBoundProxy(inPhase('Running')), direct(inPhase('Running'), within(30)), 'confirm-delegate-gone: delete'],
-    'may still end when it must not run again':
-      [aBoundProxy(inPhase('Running')), direct(inPhase('Running'), held, within(30)), 'copy-status: patch status'],
+    'does so also when it must not run again, and may still end':
+      [aBoundProxy(inPhase('Running')), direct(inPhase('Running'), held, within(30)), 'confirm-delegate-gone: delete'],
     'is lost when it has stopped without an end':
       [aBoundProxy(inPhase('Running')), direct(inPhase('Running'), held, within(0)), 'confirm-delegate-gone: delete'],
     'ends for good': [

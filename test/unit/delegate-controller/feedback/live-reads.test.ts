@@ -9,8 +9,10 @@ import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
 import { delegateName } from '../../../../model/naming/names.ts';
 import type { ProxyPod } from '../../../../model/proxy/proxy-pod.ts';
 import type { TargetSession } from '../../../../targets/target-session.ts';
-import { aChaperon, aDelegate, aProxyRecord, labelled, named, PROXY_UID } from '../../../support/objects/builders.ts';
-import { PARENT_UID_LABEL } from '../../../../api/objects/keys.ts';
+import {
+  aChaperon, aDelegate, annotated, aProxyRecord, labelled, named, PROXY_UID, terminating,
+} from '../../../support/objects/builders.ts';
+import { EXPIRED_AT_ANNOTATION, PARENT_UID_LABEL } from '../../../../api/objects/keys.ts';
 
 const NAME = delegateName('web', PROXY_UID);
 const { signal } = new AbortController();
@@ -92,6 +94,15 @@ describe('that a pod has lost its delegate', () => {
   ));
   it('is not while its PodChaperon is there and is not being deleted', async () =>
     assert.equal(await confirm('confirm-delegate-gone', { [`podchaperons/${NAME}`]: chaperon }).answer, false));
+  it('is when its delegate is being deleted, unless its target does that for want of a confirmation', async () => {
+    const expired = annotated({ [EXPIRED_AT_ANNOTATION]: '2026-01-01T00:00:00Z' })(chaperon);
+    const answers = [chaperon, expired].map((of) => confirm('confirm-delegate-gone', {
+      [`podchaperons/${NAME}`]: of, [`pods/${NAME}`]: terminating()(delegate),
+    }));
+    assert.deepEqual(await Promise.all(answers.map(({ answer }) => answer)), [true, false]);
+    // that is noted on the PodChaperon before the delegate is deleted
+    assert.deepEqual(answers[1]?.asked, [`pods/${NAME}`, `podchaperons/${NAME}`]);
+  });
   it('is not concluded from an error', async () => {
     for (const kind of ['podchaperons', 'pods']) {
       const { answer } = confirm('confirm-delegate-gone', { [`${kind}/${NAME}`]: new Error('timeout') });

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { Pod } from '../../../../api/objects/core.ts';
 import {
-  ELECT_ANNOTATION, PARENT_UID_LABEL, RUN_ONCE_FINALIZER, SOURCE_WATCHES_PODS_ANNOTATION,
+  ELECT_ANNOTATION, EXPIRED_AT_ANNOTATION, PARENT_UID_LABEL, RUN_ONCE_FINALIZER, SOURCE_WATCHES_PODS_ANNOTATION,
 } from '../../../../api/objects/keys.ts';
 import { POD_CHAPERONS, PODS } from '../../../../api/resource-types.ts';
 import {
@@ -11,7 +11,7 @@ import {
 } from '../../../../model/delegate/delegation.ts';
 import { toDelegatePodRecord, type Chaperon } from '../../../../model/delegate/cached-delegate.ts';
 import {
-  aChaperon, aChaperonRecord, aDelegate,
+  aChaperon, aChaperonRecord, aDelegate, aDelegateRecord,
   annotated, frozen, inPhase, PROXY_UID, terminating, withFinalizers, withMetadata, withoutOwner, withSpec, type Change,
 } from '../../../support/objects/builders.ts';
 
@@ -125,18 +125,24 @@ describe('planRunOnceRemoval', () => {
 });
 
 describe('a proxy', () => {
+  const expired = annotated({ [EXPIRED_AT_ANNOTATION]: '2026-01-01T00:00:00Z' });
   const cases: Record<string, readonly [record: Chaperon | undefined, lost: boolean, heldAfterStop: boolean]> = {
     'whose target holds nothing is lost': [undefined, true, false],
     'with a chaperon is not': [aChaperonRecord(), false, false],
     'whose chaperon goes is': [aChaperonRecord(terminating()), true, false],
     'with a pod of its own is not': [aDirect(inPhase('Running')), false, false],
     'whose pod is drained is': [aDirect(within(30)), true, false],
-    'whose pod must run once may still hear of its end': [aDirect(finalized, within(30)), false, false],
-    'is lost when that has stopped': [aDirect(finalized, within(0)), true, true],
+    'whose pod must run once is, and may still hear of its end': [aDirect(finalized, within(30)), true, false],
+    'whose pod has stopped is': [aDirect(finalized, within(0)), true, true],
   };
   for (const [what, [record, lost, heldAfterStop]] of Object.entries(cases)) {
     it(what, () => assert.deepEqual(
       [isDelegateGone(record), record !== undefined && isStoppedWithFinalizer(record)], [lost, heldAfterStop],
     ));
   }
+
+  it('whose delegate goes is lost, unless that is stopped for want of a confirmation', () => assert.deepEqual(
+    [[], [expired]].map((changes) => isDelegateGone(aChaperonRecord(...changes), aDelegateRecord(terminating()))),
+    [true, false],
+  ));
 });
