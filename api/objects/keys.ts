@@ -71,8 +71,7 @@ export const RUN_ONCE_FINALIZER = `${ADMIRALTY_PREFIX}run-once`;
  * the Binding, read by the failover controller: the target stops the delegate when it has lost the source (ADR 0020).
  * Value: grace period in seconds. */
 export const FENCE_ANNOTATION = `${ADMIRALTY_PREFIX}fence`;
-/** Annotation on PodChaperons, set by the chaperon controller: since when (RFC 3339) no delegate may exist, because the
- * source was lost. */
+/** Annotation on PodChaperons, set by the chaperon controller: when (RFC 3339) it was fenced: its source is lost. */
 export const FENCED_AT_ANNOTATION = `${ADMIRALTY_PREFIX}fenced-at`;
 /** Annotation on PodChaperons, set by the scheduler, read by the chaperon controller: the delegate is stopped unless
  * the source has confirmed it before this time of the target's API server (RFC 3339). */
@@ -103,8 +102,10 @@ export const SENT_CHANGES_ANNOTATION = `${ADMIRALTY_PREFIX}carried-changes`;
 /** Annotation on a bound proxy pod, set and read by the feedback controller: keys of the annotations copied from the
  * delegate, as JSON. */
 export const DELEGATE_ANNOTATIONS_ANNOTATION = `${ADMIRALTY_PREFIX}delegate-annotations`;
-/** Annotation on a bound proxy pod, set by the Binding, read by users and the feedback controller: name of the delegate
- * pod. */
+/** Annotation on a bound proxy pod, set and read by the feedback controller: types of conditions that its target has
+ * set and controllers of the source may set, as JSON. */
+export const DELEGATE_CONDITIONS_ANNOTATION = `${ADMIRALTY_PREFIX}delegate-conditions`;
+/** Annotation on a bound proxy pod, set by the Binding, read by users and the feedback controller: its delegate. */
 export const DELEGATE_NAME_ANNOTATION = `${ADMIRALTY_PREFIX}delegate-name`;
 /**
  * Annotation on PodChaperons and their delegates, set by the scheduler, read by the source: key of the target that they

@@ -154,19 +154,28 @@ function planTargetUnreachable(
 
 /** Changes by the user of the running pod that the target does not have yet; undefined when there are none. */
 function planPodChanges(
-  { changes, gates }: ProxyPod, chaperon: Chaperon | undefined, delegate: DelegatePod,
+  proxy: ProxyPod, chaperon: Chaperon | undefined, delegate: DelegatePod,
 ): { readonly chaperon: Chaperon; readonly wanted: SentChanges } | undefined {
+  const { changes, gates } = proxy;
   if (
     chaperon === undefined || chaperon.terminating
       || (changes === undefined && gates === undefined && chaperon.sentChanges === undefined)
   ) return undefined;
-  const own = Object.entries(gates ?? {})
-    .filter(([type]) => isSourceGate(type, chaperon) || findCondition(delegate.status.conditions, type) === undefined);
+  const ofTarget = targetConditions(proxy, delegate);
+  const own =
+    Object.entries(gates ?? {}).filter(([type]) => isSourceGate(type, chaperon) || !ofTarget.includes(type));
   const wanted: LiveChanges = { ...changes, ...(own.length > 0 && { gates: Object.fromEntries(own) }) };
   const of = stateOf(wanted);
   return of === (chaperon.sentChanges?.of ?? '')
     ? undefined
     : { chaperon, wanted: { of, changes: wanted } };
+}
+
+/** Types of the conditions that the target has set, on this delegate or on the one before it. */
+function targetConditions(
+  { copiedConditions = [] }: ProxyPod, { status: { conditions = [] } }: DelegatePod,
+): readonly string[] {
+  return [...copiedConditions, ...conditions.map(({ type }) => type)];
 }
 
 function planTermination(proxy: ProxyPod, target: BoundTarget, lastWrite: WrittenStatus | undefined): FeedbackStep {

@@ -1,6 +1,6 @@
 // Decides which status of a delegate is written to its proxy, and whether the proxy shows it already.
 import type { PodPhase, PodStatus } from '../../api/objects/core.ts';
-import { TARGET_UNREACHABLE_CONDITION } from '../../api/objects/keys.ts';
+import { DELEGATE_CONDITIONS_ANNOTATION, TARGET_UNREACHABLE_CONDITION } from '../../api/objects/keys.ts';
 import { PODS } from '../../api/resource-types.ts';
 import { withOwnGenerations } from '../../model/delegate/observed-generation.ts';
 import type { Chaperon, DelegatePod } from '../../model/delegate/cached-delegate.ts';
@@ -9,7 +9,7 @@ import type { Plan } from '../../model/objects/plan.ts';
 import { isLater } from '../../model/objects/resource-version.ts';
 import { isTerminal } from '../../model/pod/pod.ts';
 import {
-  digestOf, copiedStatus, statusOfContainers, toStatusPatch, withoutDevices, withSourceConditions,
+  digestOf, copiedStatus, sourceConditions, statusOfContainers, toStatusPatch, withoutDevices, withSourceConditions,
 } from '../../model/pod/pod-status.ts';
 import { toAnnotationPatch } from '../../model/proxy/copied-annotations.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
@@ -55,8 +55,9 @@ export interface StatusWrite {
 export function planStatus(
   proxy: ProxyPod, reported: PodStatus, { lastWrite, chaperon, delegate }: StatusContext,
 ): StatusWrite | undefined {
-  const { resourceVersion, containers = [], ownConditions = [] } = proxy;
-  const kept = ownConditions.filter(({ type }) => type !== TARGET_UNREACHABLE_CONDITION);
+  const { resourceVersion, containers = [], ownConditions = [], copiedConditions = [] } = proxy;
+  const notKept = [TARGET_UNREACHABLE_CONDITION, ...copiedConditions];
+  const kept = ownConditions.filter(({ type }) => !notKept.includes(type));
   const trusted = withTrustedConditions(withoutSourceGates(reported, chaperon), proxy.gateTypes);
   const own = withOwnGenerations(copiedStatus(trusted), proxy, delegate, chaperon);
   const status = withSourceConditions(statusOfContainers(own, containers), kept);
@@ -64,14 +65,24 @@ export function planStatus(
   if (isFirst && isEmptyStatus(status) && kept.length === ownConditions.length) return undefined;
   const digest = digestOf(status);
   if (isAwaited(proxy, digest, lastWrite)) return undefined;
-  const merged = delegate
-    && toAnnotationPatch(proxy.annotations ?? {}, proxy.copiedAnnotations, delegate.annotations);
+  const merged = annotationPatch(proxy, trusted, delegate);
   if (merged === undefined && isShown(proxy, digest, lastWrite)) return undefined;
   // Conditions are written as a list, and an annotation may be new: concurrent changes of the source must not be lost,
   // nor may a late write revert a terminal status.
   const metadata = { resourceVersion, ...(merged && { annotations: merged }) };
   const plan = [statusPatch(proxy, metadata, toStatusPatch(status))];
   return { digest, plan, ...fallbackOf(proxy, status, metadata) };
+}
+
+/** Annotations of the delegate, and which conditions are copies: without a record these would become the source's. */
+function annotationPatch(
+  { annotations = {}, copiedAnnotations, copiedConditions }: ProxyPod, { conditions }: PodStatus,
+  delegate: DelegatePod | undefined,
+): Readonly<Record<string, string | null>> | undefined {
+  const patch = delegate && toAnnotationPatch(annotations, copiedAnnotations, delegate.annotations);
+  const [copied, before] = [sourceConditions(conditions).map(({ type }) => type), copiedConditions ?? []];
+  if (copied.join() === before.join()) return patch;
+  return { ...patch, [DELEGATE_CONDITIONS_ANNOTATION]: copied.length === 0 ? null : JSON.stringify(copied) };
 }
 
 function fallbackOf(proxy: ProxyPod, status: PodStatus, metadata: object): Pick<StatusWrite, 'fallback'> {

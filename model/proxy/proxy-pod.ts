@@ -1,12 +1,14 @@
 // A proxy pod as the scheduler and the feedback controller cache it: a slim record instead of the whole object.
 import {
-  ADOPTED_DELEGATE_ANNOTATION, BOUND_IN_GROUP_ANNOTATION, DELEGATE_FINALIZER, ADMIRALTY_PREFIX,
+  ADOPTED_DELEGATE_ANNOTATION, BOUND_IN_GROUP_ANNOTATION, DELEGATE_CONDITIONS_ANNOTATION, DELEGATE_FINALIZER,
+  ADMIRALTY_PREFIX,
   SOURCE_MANIFEST_ANNOTATION,
 } from '../../api/objects/keys.ts';
 import type { Condition, ObjectMeta, Pod, PodPhase, PodSpec, StringMap } from '../../api/objects/core.ts';
 import type { PodAffinityTerm } from '../../api/objects/affinity.ts';
 import { hasAdmissionRecord, restoreSourcePod, type RestoredPod } from './admission-record.ts';
 import { findCondition } from '../objects/conditions.ts';
+import { parsedJson, textsIn } from '../objects/json-values.ts';
 import { controllerOf, isBound, isGated, isProxyPod, isTerminating, objectKey } from '../pod/pod.ts';
 import { failoverGraceSecondsOf } from '../pod/source-lease.ts';
 import { copyableAnnotations, copiedAnnotationKeys } from './copied-annotations.ts';
@@ -76,8 +78,10 @@ export interface ProxyPod {
   readonly generation?: number;
   /** Names of all its containers; only after the binding. */
   readonly containers?: readonly string[];
-  /** Conditions that the source owns; only after the binding. */
+  /** Conditions that controllers of the source may set; only after the binding. */
   readonly ownConditions?: readonly Condition[];
+  /** Types of those that were copied from the delegate. */
+  readonly copiedConditions?: readonly string[];
   /** Digests of the mutable parts of its spec; only until the binding. */
   readonly specDigests?: string;
   /** The user's changes of its spec since the binding. */
@@ -157,20 +161,19 @@ function gateTypesOf({ spec: { readinessGates = [] } }: Pod): readonly string[] 
 
 function boundFields(pod: Pod, shared: SharedValues): Pick<
   ProxyPod,
-  'nodeName' | 'statusDigest' | 'containers' | 'ownConditions' | 'changes' | 'gates' | 'gateTypes'
+  'nodeName' | 'statusDigest' | 'containers' | 'ownConditions' | 'copiedConditions' | 'changes' | 'gates' | 'gateTypes'
     | 'failoverGraceSeconds' | 'lostTargets' | 'isOwnedByAdmiralty' | 'adoptedDelegate' | 'annotations'
     | 'copiedAnnotations'
 > {
   const { metadata, spec, status } = pod;
   const [changes, gates, copiedAnnotations] = [specChangesOf(pod), gatesOf(pod), copiedAnnotationKeys(metadata)];
   const { containers, initContainers = [], ephemeralContainers = [], nodeName = '' } = spec;
-  const ownConditions = sourceConditions(status?.conditions);
   const [failoverGraceSeconds, lostTargets] = [failoverGraceSecondsOf(metadata), targetsLostAtPlacement(metadata)];
   return {
     nodeName: shared.text(nodeName),
     statusDigest: digestOf(copiedStatus(status ?? {})),
     containers: shared.value([...containers, ...initContainers, ...ephemeralContainers].map(({ name }) => name)),
-    ...(ownConditions.length > 0 && { ownConditions }),
+    ...conditionFields(pod),
     ...(changes !== undefined && { changes }),
     ...(gates !== undefined && { gates, gateTypes: gateTypesOf(pod) }),
     ...(failoverGraceSeconds !== undefined && { failoverGraceSeconds }),
@@ -178,6 +181,16 @@ function boundFields(pod: Pod, shared: SharedValues): Pick<
     ...originOf(metadata),
     annotations: shared.value(copyableAnnotations(metadata)),
     ...(copiedAnnotations !== undefined && { copiedAnnotations }),
+  };
+}
+
+function conditionFields(
+  { metadata: { annotations = {} }, status }: Pod,
+): Pick<ProxyPod, 'ownConditions' | 'copiedConditions'> {
+  const ownConditions = sourceConditions(status?.conditions);
+  const copiedConditions = textsIn(parsedJson(annotations[DELEGATE_CONDITIONS_ANNOTATION] ?? ''));
+  return {
+    ...(ownConditions.length > 0 && { ownConditions }), ...(copiedConditions.length > 0 && { copiedConditions }),
   };
 }
 

@@ -640,6 +640,7 @@ function changesOf({ mode, world, home }: DelegationUnderTest, actor: Actor): vo
     await home().cluster.stopComponent('kwok', 'SIGSTOP');
     try {
       await actor.patchStatus(pair, { conditions: [{ $patch: 'delete', type: 'example.com/lb' }] });
+      await actor.proxyBecomes(pair, 'without it', (pod) => condition(pod, 'example.com/lb') === undefined);
       await gate('True');
       await delegateBecomes(
         pair, 'the gate is open', (pod) => condition(pod, 'example.com/lb')?.status === 'True' && carries(pod),

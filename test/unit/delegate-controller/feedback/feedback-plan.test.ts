@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { ContainerStatus, Pod, PodStatus } from '../../../../api/objects/core.ts';
 import {
-  SENT_CHANGES_ANNOTATION, DELEGATE_ANNOTATIONS_ANNOTATION, DELEGATE_FINALIZER, EXPIRED_AT_ANNOTATION,
-  GRACE_PERIOD_ANNOTATION,
+  SENT_CHANGES_ANNOTATION, DELEGATE_ANNOTATIONS_ANNOTATION, DELEGATE_CONDITIONS_ANNOTATION, DELEGATE_FINALIZER,
+  EXPIRED_AT_ANNOTATION, GRACE_PERIOD_ANNOTATION,
   POD_MISSING_SINCE_ANNOTATION, RUN_ONCE_FINALIZER, SPEC_AT_BIND_ANNOTATION, TARGET_UNREACHABLE_CONDITION,
 } from '../../../../api/objects/keys.ts';
 import type { PodChaperon } from '../../../../api/kinds/pod-chaperon.ts';
@@ -250,6 +250,23 @@ describe('planFeedback', () => {
     assert.deepEqual([status?.phase, status?.containerStatuses], ['Running', [{ name: 'app', restartCount: 7 }]]);
     const [shown] = step.kind === 'copy-status' ? step.plan : [];
     assert.ok(JSON.stringify(shown).includes('a.io/gpu'));
+  });
+
+  it('shows no condition of a delegate that was made again, nor gives it to the new one as the source\'s', () => {
+    const gated = withSpec({ readinessGates: [{ conditionType: 'a.io/gate' }] });
+    const step = planFeedback(aBoundProxy(gated), known([], [inPhase('Running'), gateOpen]));
+    const pod = afterStatusPatches(
+      aProxy(onNode('admiralty-a'), gated), step.kind === 'copy-status' ? step.plan : [],
+    );
+    const next = planFeedback(toProxyPodRecord(pod)!, known([], [inPhase('Running')]));
+    assert.equal(next.kind, 'copy-status');
+    const { status, metadata } = afterStatusPatches(pod, next.kind === 'copy-status' ? next.plan : []);
+    assert.deepEqual([pod.status?.conditions?.length, status?.conditions?.length ?? 0], [1, 0]);
+    const own = { ...pod, metadata, status: { phase: 'Running', conditions: [{ type: 'a.io/gate', status: 'True' }] } };
+    assert.equal(
+      told(planFeedback(toProxyPodRecord(own as Pod)!, known([], [inPhase('Running')]))),
+      'send: {"gates":{"a.io/gate":{"status":"True"}}}',
+    );
   });
 
   it('takes this very chaperon back, and its delegate first', () => {
@@ -537,8 +554,10 @@ describe('changes of a running pod', () => {
       [aBoundProxy(annotated(manifest(before)), inPhase('Running')), known([], running), 'no-change'],
     'to a readiness gate are sent':
       [gated(lb('True')), known([], running), 'send: {"gates":{"example.com/lb":{"status":"True"}}}'],
-    'to a gate that the target decides on are not':
-      [gated(lb('True')), known([], [...running, lb('True')]), 'no-change'],
+    'to a gate that the target decides on are not': [
+      gated(lb('True'), annotated({ [DELEGATE_CONDITIONS_ANNOTATION]: '["example.com/lb"]' })),
+      known([], [...running, lb('True')]), 'no-change',
+    ],
     'to a gate that the source decides on are sent again': [
       gated(lb('False')),
       known([sentTo({ gates: { 'example.com/lb': { status: 'True' } } })], [...running, lb('True')]),
