@@ -36,7 +36,7 @@ export function constraintRemarks(pods: LintedPods, all: readonly LintedPods[]):
   const between = chosen.kind === 'constraints' ? termsOf({ ...chosen.constraints }) : [];
   const within = choosesByOwnConstraints(pods) ? [] : termsOf(spec);
   const neighbours = all.filter((other) => other.namespace === namespace);
-  return [...between.flatMap(keyRemarks), ...within.flatMap((term) => selectionRemarks(term, neighbours))];
+  return [...between.flatMap(keyRemarks), ...within.flatMap((term) => selectionRemarks(term, pods, neighbours))];
 }
 
 function termsOf(spec: Fields): readonly Term[] {
@@ -79,8 +79,11 @@ function keyRemarks({ field, topologyKey, needsKey }: Term): readonly Remark[] {
   )];
 }
 
-/** Within a target, selectors meet the labels of delegates. */
-function selectionRemarks({ field, isTogether, selector }: Term, neighbours: readonly LintedPods[]): readonly Remark[] {
+/** Within a target, selectors meet the labels of delegates; one that matches the pods themselves meets their keys. */
+function selectionRemarks(
+  { field, isTogether, selector }: Term, own: LintedPods, neighbours: readonly LintedPods[],
+): readonly Remark[] {
+  const isOwn = matchesLabelSelector(selector, own.labels);
   const meant = neighbours.filter(({ labels }) => matchesLabelSelector(selector, labels));
   return meant.flatMap(({ workload, labels, annotations, elected }) => {
     const whose = `${workload.kind} ${workload.name}`;
@@ -88,7 +91,7 @@ function selectionRemarks({ field, isTogether, selector }: Term, neighbours: rea
       field,
       `it wants to be beside the pods of ${whose}, which are not elected and run in this cluster; elect them as well`,
     )] : [];
-    if (matchesLabelSelector(selector, toDelegateLabels(labels, annotations))) return [];
+    if (isOwn || matchesLabelSelector(selector, toDelegateLabels(labels, annotations))) return [];
     return [warning(field, prefixed(whose, selector, labels))];
   });
 }

@@ -2,6 +2,7 @@
 // the target's own selectors, so each key gets our prefix, under which keys that differ still do.
 import { createHash } from 'node:crypto';
 import { ADMIRALTY_API_VERSION } from '../../api/objects/group-version.ts';
+import type { PodAffinity, PodAffinityTerm } from '../../api/objects/affinity.ts';
 import type { Container, Pod, PodSpec, StringMap } from '../../api/objects/core.ts';
 import {
   CHAPERON_FINALIZER, HAS_FINALIZER_LABEL, TARGET_KEY_ANNOTATION,
@@ -11,6 +12,7 @@ import {
 } from '../../api/objects/keys.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { compileLabelPattern } from '../objects/label-pattern.ts';
+import { matchesLabelSelector, selectorWithKeys } from '../objects/label-selector.ts';
 import { isQueuedByKueue, isReadByOthers, withoutQueueing } from '../proxy/labels-read-by-others.ts';
 import { delegateName, toLabelValue } from '../naming/names.ts';
 import { isTokenMount, tokenVolumesOf } from '../pod/pod-needs.ts';
@@ -41,17 +43,13 @@ export function toPodChaperon(sourcePod: Pod, parent: ChaperonParent): PodChaper
   const { labels = {}, annotations = {} } = sourcePod.metadata;
   const isQueued = isQueuedByKueue({ ...parent.labels, ...labels });
   const copied = withoutOwn(annotations);
-  const redirected = redirectDownwardApi(
-    toDelegateSpec(
-      Object.hasOwn(annotations, USE_SPEC_CONSTRAINTS_ANNOTATION) ? withoutConstraints(sourcePod.spec) : sourcePod.spec,
-    ),
-    {
-      name: parent.name, labels, annotations: copied,
-      delegateKey: (key) => Object.keys(
-        toDelegateLabels({ [key]: labels[key] ?? '' }, annotations, isQueued),
-      )[0] ?? key,
-    },
-  );
+  const delegateKey = (key: string): string =>
+    Object.keys(toDelegateLabels({ [key]: labels[key] ?? '' }, annotations, isQueued))[0] ?? key;
+  const constrained = Object.hasOwn(annotations, USE_SPEC_CONSTRAINTS_ANNOTATION)
+    ? withoutConstraints(sourcePod.spec)
+    : withOwnSelectors(sourcePod.spec, labels, delegateKey);
+  const redirected =
+    redirectDownwardApi(toDelegateSpec(constrained), { name: parent.name, labels, annotations: copied, delegateKey });
   return {
     apiVersion: ADMIRALTY_API_VERSION,
     kind: 'PodChaperon',
@@ -132,6 +130,48 @@ function withoutConstraints(spec: PodSpec): PodSpec {
     ...rest
   } = spec;
   return rest;
+}
+
+/** A term of pod affinity, or a topology spread constraint. */
+type PodsTerm = Pick<PodAffinityTerm, 'labelSelector' | 'matchLabelKeys' | 'mismatchLabelKeys'>;
+
+/**
+ * Selectors that match the pod itself are about its replicas, which are kept apart, together or spread: they get the
+ * keys that labels have on delegates. Others may be about pods of the target itself.
+ */
+function withOwnSelectors(spec: PodSpec, labels: StringMap, delegateKey: (key: string) => string): PodSpec {
+  const { affinity, topologySpreadConstraints: spread } = spec;
+  const own = <T extends PodsTerm>(term: T): T => {
+    // no API server has checked the admission record, so it may lack either
+    const selector = (term as T | undefined)?.labelSelector ?? undefined;
+    if (selector === undefined || !matchesLabelSelector(selector, labels)) return term;
+    const { matchLabelKeys: equal, mismatchLabelKeys: other } = term;
+    return {
+      ...term, labelSelector: selectorWithKeys(selector, delegateKey),
+      ...(equal && { matchLabelKeys: equal.map(delegateKey) }),
+      ...(other && { mismatchLabelKeys: other.map(delegateKey) }),
+    };
+  };
+  const ofPods = ({
+    requiredDuringSchedulingIgnoredDuringExecution: required,
+    preferredDuringSchedulingIgnoredDuringExecution: preferred,
+  }: PodAffinity): PodAffinity => ({
+    ...(required && { requiredDuringSchedulingIgnoredDuringExecution: required.map(own) }),
+    ...(preferred && {
+      preferredDuringSchedulingIgnoredDuringExecution:
+        preferred.map((each) => ({ ...each, podAffinityTerm: own(each.podAffinityTerm) })),
+    }),
+  });
+  return {
+    ...spec,
+    ...(affinity && {
+      affinity: {
+        ...affinity, ...(affinity.podAffinity && { podAffinity: ofPods(affinity.podAffinity) }),
+        ...(affinity.podAntiAffinity && { podAntiAffinity: ofPods(affinity.podAntiAffinity) }),
+      },
+    }),
+    ...(spread && { topologySpreadConstraints: spread.map(own) }),
+  };
 }
 
 function toDelegateSpec(spec: PodSpec): PodSpec {

@@ -31,6 +31,18 @@ function meets({ operator, values = [] }: NodeSelectorRequirement, label: string
   }
 }
 
+/** The selector with other keys of labels. */
+export function selectorWithKeys(
+  { matchLabels, matchExpressions }: LabelSelector, keyOf: (key: string) => string,
+): LabelSelector {
+  return {
+    ...(matchLabels && {
+      matchLabels: Object.fromEntries(Object.entries(matchLabels).map(([key, value]) => [keyOf(key), value])),
+    }),
+    ...(matchExpressions && { matchExpressions: matchExpressions.map((each) => ({ ...each, key: keyOf(each.key) })) }),
+  };
+}
+
 /** What is wrong with a selector of any shape; undefined when it is valid. */
 export function selectorProblem(selector: unknown): string | undefined {
   if (!isRecord(selector)) return 'is not a label selector';

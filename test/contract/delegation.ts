@@ -52,6 +52,7 @@ export function delegationContract(under: DelegationUnderTest): void {
     describe('a Secret that a pod names', () => secretsOf(under, actor));
     describe('a pod with a queue of the target', () => queuesOf(under, actor));
     describe('a container', () => seenPodsOf(under, actor));
+    describe('replicas that are to be apart', () => replicasOf(under, actor));
   });
 }
 
@@ -285,6 +286,31 @@ function seenPodsOf({ world, namespace }: DelegationUnderTest, actor: Actor): vo
     }));
     assert.deepEqual(new Set(indexes), new Set(['0', '1', '2']));
     await client.delete(JOBS, where, { propagation: 'Background' });
+  });
+}
+
+function replicasOf({ world, namespace }: DelegationUnderTest, actor: Actor): void {
+  it('are so on the nodes of a target', async () => {
+    const { client, pods } = world().source;
+    const labels = { app: 'apart' };
+    const term = { topologyKey: 'kubernetes.io/hostname', labelSelector: { matchLabels: labels } };
+    const spec = {
+      containers: [{ name: 'main', image: 'example/main:1' }],
+      affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } },
+    };
+    const names = ['apart-0', 'apart-1'];
+    const find = (all: readonly Pod[], name?: string) =>
+      inNamespace([...all], namespace).find(({ metadata }) => metadata.name === name);
+    for (const name of names) {
+      const metadata = { namespace, name, labels, annotations: actor.annotations() };
+      await client.create(PODS, { metadata, spec } as Pod);
+      const isDecided = (pod: Pod | undefined) => (pod !== undefined && isRunning(pod))
+        || condition(pod, 'PodScheduled')?.message?.includes('anti-affinity') === true;
+      await pods.until(`${name} runs or not`, (all) => isDecided(find(all, name)), 60_000);
+    }
+    // the target has one node
+    assert.deepEqual(names.map((name) => find(pods.objects, name)?.status?.phase), ['Running', 'Pending']);
+    for (const name of names) await client.delete(PODS, { namespace, name });
   });
 }
 

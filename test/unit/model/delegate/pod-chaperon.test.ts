@@ -68,6 +68,53 @@ describe('toPodChaperon', () => {
     assert.match(labelOf(`${'a'.repeat(51)}.${'b'.repeat(100)}`), /^a{51}-[0-9a-f]{10}$/, 'ends a part with a letter');
   });
 
+  it('keeps replicas apart, together or spread over nodes: selectors that match the pod match its delegates', () => {
+    const web = { labelSelector: { matchLabels: { app: 'web' } }, topologyKey: 'kubernetes.io/hostname' };
+    const own = {
+      topologyKey: 'zone', matchLabelKeys: ['pod-template-hash'],
+      labelSelector: { matchExpressions: [{ key: 'app', operator: 'In', values: ['web', 'api'] }] },
+    };
+    const cache = { labelSelector: { matchLabels: { app: 'cache' } }, topologyKey: 'zone' };
+    const spread = { ...web, maxSkew: 1, whenUnsatisfiable: 'DoNotSchedule' };
+    const labels = { app: 'web', 'pod-template-hash': '1a2b' };
+    const { affinity, topologySpreadConstraints } = chaperonOf(labelled(labels), withSpec({
+      affinity: {
+        podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [web] },
+        podAffinity: {
+          requiredDuringSchedulingIgnoredDuringExecution: [cache],
+          preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, podAffinityTerm: own }],
+        },
+      },
+      topologySpreadConstraints: [spread],
+    })).spec;
+    const selector = { matchLabels: { [`${ADMIRALTY_PREFIX}app`]: 'web' } };
+    assert.deepEqual([affinity, topologySpreadConstraints], [
+      {
+        podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ ...web, labelSelector: selector }] },
+        podAffinity: {
+          requiredDuringSchedulingIgnoredDuringExecution: [cache],
+          preferredDuringSchedulingIgnoredDuringExecution: [{
+            weight: 1, podAffinityTerm: {
+              ...own, matchLabelKeys: [`${ADMIRALTY_PREFIX}pod-template-hash`],
+              labelSelector: {
+                matchExpressions: [{ key: `${ADMIRALTY_PREFIX}app`, operator: 'In', values: ['web', 'api'] }],
+              },
+            },
+          }],
+        },
+      },
+      [{ ...spread, labelSelector: selector }],
+    ]);
+    const unchecked = {
+      affinity: {
+        podAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1 }] }, podAntiAffinity: null,
+      },
+      topologySpreadConstraints: [{ maxSkew: 1, labelSelector: null }],
+    };
+    const kept = chaperonOf(withSpec(unchecked as unknown as PodSpec)).spec.affinity;
+    assert.equal(JSON.stringify(kept), JSON.stringify(unchecked.affinity));
+  });
+
   it("keeps a user's labels of those names apart from them", () => {
     const { labels } = chaperonOf(labelled({ 'parent-name': 'x' })).metadata;
     assert.equal(labels?.[PARENT_NAME_ANNOTATION], 'web-0');
