@@ -1,21 +1,22 @@
 // How a pool of HTTP/1.1 connections reaches an API server.
+import type { Socket } from 'node:net';
 import { buildConnector } from 'undici';
-import { dialThroughGateway, type GatewayRoute } from './gateway-dialer.ts';
 import { guardedConnector, type MayDial } from './guarded-dial.ts';
 import type { TlsOptions } from './secure-socket.ts';
 
-/** The way to a server: through a gateway, else directly, where a guard may refuse addresses. */
+/** The way to a server: through a gateway or a proxy, else directly, where a guard may refuse addresses. */
 export interface ServerRoute {
-  readonly gateway: GatewayRoute | undefined;
+  /** Opens a connection through the gateway or the proxy; missing where there is neither. */
+  readonly dial: (() => Promise<Socket>) | undefined;
   readonly mayDial: MayDial | undefined;
 }
 
-/** Connects to the server itself, or through its gateway. */
+/** Connects to the server itself, or through its gateway or proxy. */
 export function poolConnector(
-  { gateway, mayDial }: ServerRoute, tls: () => TlsOptions, timeoutMs: number,
+  { dial, mayDial }: ServerRoute, tls: () => TlsOptions, timeoutMs: number,
 ): buildConnector.connector {
   const direct = builtOnce(() => buildConnector({ ...tls(), timeout: timeoutMs }));
-  if (gateway !== undefined) return gatewayConnector(gateway, direct, timeoutMs);
+  if (dial !== undefined) return tunnelConnector(dial, direct);
   return mayDial === undefined ? direct : guardedConnector(direct, mayDial);
 }
 
@@ -32,16 +33,14 @@ function builtOnce(build: () => buildConnector.connector): buildConnector.connec
   };
 }
 
-/** TLS to the API server, inside a connection through the gateway. */
-function gatewayConnector(
-  gateway: GatewayRoute, secure: buildConnector.connector, timeoutMs: number,
-): buildConnector.connector {
+/** TLS to the API server, inside a connection through the gateway or the proxy. */
+function tunnelConnector(dial: () => Promise<Socket>, secure: buildConnector.connector): buildConnector.connector {
   const connect = async (options: buildConnector.Options, callback: buildConnector.Callback): Promise<void> => {
-    const dialled = await dialThroughGateway(gateway, timeoutMs).catch(
-      (error: unknown) => (error instanceof Error ? error : new Error(String(error))),
-    );
+    const dialled =
+      await dial().catch((error: unknown) => (error instanceof Error ? error : new Error(String(error))));
     if (dialled instanceof Error) callback(dialled, null);
-    else secure({ ...options, httpSocket: dialled }, callback);
+    else if (options.protocol === 'https:') secure({ ...options, httpSocket: dialled }, callback);
+    else callback(null, dialled);
   };
   return (options, callback) => void connect(options, callback);
 }

@@ -2,7 +2,7 @@
 // Rotated credentials make a new access; the old one finishes its calls and ends its watches, which resume on the new
 // one.
 import type { LookupFunction, Socket } from 'node:net';
-import { Pool, ProxyAgent, type buildConnector, type Dispatcher } from 'undici';
+import { Pool, type buildConnector, type Dispatcher } from 'undici';
 import { CALLS_IN_FLIGHT } from './call-gate.ts';
 import { dialThroughGateway, type GatewayTrafficClass } from '../connect/gateway-dialer.ts';
 import { guardedLookup, refuseLiteral, type MayDial } from '../connect/guarded-dial.ts';
@@ -86,12 +86,12 @@ export class ClusterAccess {
   /** Host and port of the server. */
   readonly host: string;
   readonly #connection: ClusterConnection;
-  readonly #certificates: TlsCertificates;
   /** Throws the error of an invalid PEM. */
   readonly #tls: () => TlsOptions;
   readonly #timings: TransportTimings;
   readonly #listener: SessionListener;
-  /** Of all pools but those of proxies. */
+  /** Opens a connection through the gateway or the proxy that leads to the server; undefined where there is neither. */
+  readonly #tunnel: ((lane: GatewayTrafficClass) => Promise<Socket>) | undefined;
   readonly #connect: buildConnector.connector;
   #watches: Dispatcher | undefined;
   /** The last session; earlier ones are full, or have ended. */
@@ -105,17 +105,16 @@ export class ClusterAccess {
     this.#connection = connection;
     this.#timings = timings;
     this.#listener = listener;
-    this.#certificates = certificatesOf(connection, credentials);
-    this.#tls = tlsOptions(connection, this.#certificates);
+    this.#tls = tlsOptions(connection, certificatesOf(connection, credentials));
+    this.#tunnel = tunnelOf(connection, timings.connectTimeoutMs);
     this.host = connection.server.host;
     this.basePath = connection.server.pathname.replace(/\/$/, '');
     this.identity = identityOf(credentials);
+    const [tunnel, mayDial] = [this.#tunnel, mayDialOf(connection)];
     this.#connect = poolConnector(
-      { gateway: connection.gateway, mayDial: mayDialOf(connection) }, this.#tls, timings.connectTimeoutMs,
+      { dial: tunnel && (() => tunnel('calls')), mayDial }, this.#tls, timings.connectTimeoutMs,
     );
-    this.path = proxyOf(connection) === undefined
-      ? new SessionCalls(() => this.#directPool(CALL_CONNECTIONS), () => this.#session)
-      : this.#pool(CALL_CONNECTIONS);
+    this.path = new SessionCalls(() => this.#pool(CALL_CONNECTIONS), () => this.#session);
   }
 
   /** The pool for watches where there is no HTTP/2. */
@@ -167,7 +166,7 @@ export class ClusterAccess {
     const { connectTimeoutMs } = this.#timings;
     this.#refuseAddress();
     if (server.protocol !== 'https:') return plainSocket(server, connectTimeoutMs, lookupOf(this.#connection));
-    const socket = await this.#tunnel('bulk');
+    const socket = await this.#tunnel?.('bulk');
     return secureSocket(server, { ...this.#tls(), ...(socket !== undefined && { socket }) }, {
       timeoutMs: connectTimeoutMs, protocols: ['http/1.1'],
     });
@@ -176,7 +175,7 @@ export class ClusterAccess {
   async #openSession(): Promise<OpenedSession> {
     const { server } = this.#connection;
     this.#refuseAddress();
-    const socket = await this.#tunnel('calls');
+    const socket = await this.#tunnel?.('calls');
     const opened =
       await openWatchSession(server, { ...this.#tls(), ...(socket !== undefined && { socket }) }, this.#timings);
     if (opened.kind === 'h1') return opened;
@@ -186,14 +185,6 @@ export class ClusterAccess {
     this.#sessions.add(opened.session);
     opened.session.onEnd = () => this.#sessions.delete(opened.session);
     return opened;
-  }
-
-  /** A connection through the gateway or the proxy that leads to the server; undefined where there is neither. */
-  async #tunnel(lane: GatewayTrafficClass): Promise<Socket | undefined> {
-    const { server, proxy, gateway } = this.#connection;
-    const { connectTimeoutMs } = this.#timings;
-    if (gateway !== undefined) return dialThroughGateway(gateway, connectTimeoutMs, lane);
-    return proxy === undefined ? undefined : dialThroughProxy(proxy, server, connectTimeoutMs);
   }
 
   /** A gateway dials on our behalf; it reaches only API servers of the clusterset. */
@@ -228,33 +219,21 @@ export class ClusterAccess {
     await this.#watches?.destroy();
   }
 
-  #pool(connections: number | null): Dispatcher {
-    const proxy = proxyOf(this.#connection);
-    if (proxy === undefined) return this.#directPool(connections);
-    const timeout = this.#timings.connectTimeoutMs;
-    const requestTls = { ...plainTls(this.#connection), ...this.#certificates, timeout };
-    return new ProxyAgent({ ...this.#poolOptions(connections), uri: proxy.href, requestTls });
-  }
-
-  #directPool(connections: number | null): Pool {
-    return new Pool(this.#connection.server.origin, { ...this.#poolOptions(connections), connect: this.#connect });
-  }
-
-  #poolOptions(connections: number | null): Pool.Options {
+  #pool(connections: number | null): Pool {
     const { callTimeoutMs } = this.#timings;
-    return { connections, keepAliveTimeout: 30_000, headersTimeout: callTimeoutMs, bodyTimeout: callTimeoutMs };
+    return new Pool(this.#connection.server.origin, {
+      connections, keepAliveTimeout: 30_000, headersTimeout: callTimeoutMs, bodyTimeout: callTimeoutMs,
+      connect: this.#connect,
+    });
   }
 }
 
-/** The proxy to the server; none with a gateway, which connects to the server itself. */
-function proxyOf({ proxy, gateway }: ClusterConnection): URL | undefined {
-  return gateway === undefined ? proxy : undefined;
-}
-
-type Plain = Pick<ClusterConnection, 'insecure' | 'serverName'>;
-
-function plainTls({ insecure, serverName }: Plain): Omit<TlsOptions, 'secureContext'> {
-  return { rejectUnauthorized: !insecure, ...(serverName !== undefined && { servername: serverName }) };
+/** A gateway connects to the server itself, also where there is a proxy. */
+function tunnelOf(
+  { server, proxy, gateway }: ClusterConnection, timeoutMs: number,
+): ((lane: GatewayTrafficClass) => Promise<Socket>) | undefined {
+  if (gateway !== undefined) return (lane) => dialThroughGateway(gateway, timeoutMs, lane);
+  return proxy && (() => dialThroughProxy(proxy, server, timeoutMs));
 }
 
 function certificatesOf(
@@ -278,9 +257,11 @@ function lookupOf(connection: ClusterConnection): LookupFunction | undefined {
 
 function tlsOptions(connection: ClusterConnection, certificates: TlsCertificates): () => TlsOptions {
   const parsed = parsedOnce(certificates);
+  const { insecure, serverName } = connection;
   const lookup = lookupOf(connection);
   return () => ({
-    ...plainTls(connection), secureContext: parsed(), ...(lookup !== undefined && { lookup }),
+    rejectUnauthorized: !insecure, secureContext: parsed(), ...(serverName !== undefined && { servername: serverName }),
+    ...(lookup !== undefined && { lookup }),
   });
 }
 

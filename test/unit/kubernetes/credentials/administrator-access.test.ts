@@ -5,6 +5,7 @@ import { createServer, type Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { readKubeconfig, type ClusterConnection } from '../../../../kubernetes/credentials/kubeconfig.ts';
+import type { TransportTimings } from '../../../../kubernetes/http/cluster-access.ts';
 import { Transport } from '../../../../kubernetes/http/transport.ts';
 import { openExchange } from '../../../../kubernetes/stream/stream-exchange.ts';
 import { ScriptedApiServer, type Exchange } from '../../../support/doubles/scripted-api-server.ts';
@@ -26,8 +27,8 @@ async function connectionOf(cluster: object, user: object): Promise<ClusterConne
   return { ...(await readKubeconfig({ text, author: 'administrator' })), server: server.url };
 }
 
-function open(connection: ClusterConnection): Transport {
-  const transport = new Transport(connection, 'isthmus-test/1');
+function open(connection: ClusterConnection, timings: Partial<TransportTimings> = {}): Transport {
+  const transport = new Transport(connection, 'isthmus-test/1', timings);
   transports.push(transport);
   return transport;
 }
@@ -151,5 +152,14 @@ describe("an administrator's kubeconfig", () => {
       assert(error.message.includes(server.url.host) && !error.message.includes('canary'), error.message);
       return true;
     });
+  });
+
+  it('whose proxy does not answer waits no longer for it than for any connection', async () => {
+    proxy.removeAllListeners('connect');
+    proxy.on('connect', (_request, client: Socket) => sockets.add(client));
+    const transport = open(await connectionOf({ 'proxy-url': proxyUrl() }, {}), { connectTimeoutMs: 50 });
+    await assert.rejects(
+      transport.call({ method: 'GET', path: '/api/v1/nodes' }), /proxy 127\.0\.0\.1:\d+: no answer in time/,
+    );
   });
 });
