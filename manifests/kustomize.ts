@@ -19,7 +19,7 @@ import {
   packagedWebhookConfiguration, validatingWebhookConfiguration, WEBHOOK_CONFIGURATION_NAME, WEBHOOK_SERVICE,
 } from './objects/webhook-configuration.ts';
 import {
-  certManagerManifests, componentManifests, DEFAULT_IMAGE, uiManifests, webhookManifests,
+  certManagerManifests, componentManifests, criticalPodsQuota, DEFAULT_IMAGE, uiManifests, webhookManifests,
 } from './objects/workloads.ts';
 
 /** Files by path, relative to the folder of the Kustomize files: objects, or the content of a `kustomization.yaml`. */
@@ -44,9 +44,13 @@ export function kustomizeFiles(): KustomizeFiles {
 function base(): KustomizeFiles {
   return {
     'common/kustomization.yaml': kustomization('Kustomization', {
-      resources: ['../../crds', 'rbac.yaml', 'delegate-controller.yaml', 'peering.yaml', 'network-policy.yaml'],
+      resources: [
+        '../../crds', 'rbac.yaml', 'resource-quota.yaml', 'delegate-controller.yaml', 'peering.yaml',
+        'network-policy.yaml',
+      ],
     }),
     'common/rbac.yaml': { objects: [installNamespaceManifest(namespace), ...permissionsOf('either')] },
+    'common/resource-quota.yaml': { objects: [criticalPodsQuota(namespace)] },
     'common/delegate-controller.yaml': { objects: componentManifests('isthmus-delegate-controller', place) },
     'common/peering.yaml': { objects: componentManifests('isthmus-peering', place) },
     'common/network-policy.yaml': { objects: [commonNetworkPolicy(namespace)] },

@@ -6,7 +6,7 @@ import {
   boundRole, onlyNamed, PART_OF, READ, rule, serviceAccount, type PolicyRule,
 } from '../../model/access/rbac-objects.ts';
 import {
-  deployment, disruptionBudget, HEALTH_PORT, service, type ContainerPort, type WorkloadPlace,
+  criticalPodsQuota, deployment, disruptionBudget, HEALTH_PORT, service, type ContainerPort, type WorkloadPlace,
 } from './workloads.ts';
 import { EVERY_ADDRESS, hostPort } from '../../model/network/socket-address.ts';
 
@@ -82,7 +82,7 @@ export function brokerManifests({ namespace, image }: WorkloadPlace): readonly K
           { ...PART_OF, 'pod-security.kubernetes.io/enforce': 'restricted', 'multicluster-scheduler': 'disabled' },
       },
     },
-    ...brokerAccess(namespace),
+    criticalPodsQuota(namespace), ...brokerAccess(namespace),
     deployment({ namespace, name, image, args, replicas: 1, ports: [TUNNEL, HEALTH] }),
     service({ namespace, name, port: 443, targetPort: TUNNEL.name, type: 'LoadBalancer' }),
   ];

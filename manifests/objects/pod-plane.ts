@@ -7,13 +7,14 @@ import {
   boundRole, clusterRole, clusterRoleBinding, onlyNamed, PART_OF, READ, rule, serviceAccount, type PolicyRule,
 } from '../../model/access/rbac-objects.ts';
 import { WIREGUARD_PORT } from '../../model/network/pod-plane.ts';
-import { HEALTH_PORT } from './workloads.ts';
+import { criticalPodsQuota, HEALTH_PORT } from './workloads.ts';
 
 /** Name of everything of the pod plane, and of its namespace. */
 export const POD_PLANE = 'isthmus-pod-plane';
 /** Default image: target `pod-plane` of the Dockerfile, which contains the network tools. */
 export const DEFAULT_POD_PLANE_IMAGE = 'isthmus-pod-plane:0.1.0';
 const PROGRAM = '/isthmus/wireguard';
+const PRIORITY_CLASS = 'system-node-critical';
 
 const RULES: readonly PolicyRule[] = [
   rule('coordination.k8s.io', ['leases'], [...READ, 'create', 'patch']),
@@ -36,7 +37,10 @@ export interface PodPlanePlace {
 
 /** All objects of the pod plane. */
 export function podPlaneManifests({ installNamespace, image }: PodPlanePlace): readonly KubernetesObject[] {
-  return [podPlaneNamespace(), ...podPlaneAccess(installNamespace), daemonSet(installNamespace, image)];
+  return [
+    podPlaneNamespace(), criticalPodsQuota(POD_PLANE, PRIORITY_CLASS), ...podPlaneAccess(installNamespace),
+    daemonSet(installNamespace, image),
+  ];
 }
 
 /** Our only namespace with privileged pods. */
@@ -77,7 +81,7 @@ function daemonSet(installNamespace: string, image: string): KubernetesObject {
     securityContext: { privileged: true, readOnlyRootFilesystem: true },
   };
   const spec = {
-    serviceAccountName: POD_PLANE, priorityClassName: 'system-node-critical',
+    serviceAccountName: POD_PLANE, priorityClassName: PRIORITY_CLASS,
     hostNetwork: true, dnsPolicy: 'ClusterFirstWithHostNet', terminationGracePeriodSeconds: 30,
     tolerations: [{ operator: 'Exists' }], containers: [container],
     affinity: {

@@ -178,6 +178,18 @@ export function disruptionBudget({ namespace, name }: Pick<Workload, 'namespace'
   } as KubernetesObject;
 }
 
+/**
+ * Lets the namespace have pods of Kubernetes' own priority classes, without a limit: GKE allows them outside of
+ * kube-system only where a quota selects their class.
+ */
+export function criticalPodsQuota(namespace: string, priorityClass = PRIORITY_CLASS): KubernetesObject {
+  const selected = { operator: 'In', scopeName: 'PriorityClass', values: [priorityClass] };
+  return {
+    apiVersion: 'v1', kind: 'ResourceQuota', metadata: { namespace, name: 'isthmus-critical-pods', labels: PART_OF },
+    spec: { scopeSelector: { matchExpressions: [selected] } },
+  } as KubernetesObject;
+}
+
 /** A Service for a workload. */
 export interface Exposed {
   readonly namespace: string;
