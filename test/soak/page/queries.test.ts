@@ -7,6 +7,7 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
+import { parse } from 'yaml';
 import type { Pod } from '../../../api/objects/core.ts';
 import { ELECT_ANNOTATION } from '../../../api/objects/keys.ts';
 import { PODS } from '../../../api/resource-types.ts';
@@ -46,6 +47,40 @@ interface Scrape {
 const CHOICES = ['.*', 'source', '(source|other)'] as const;
 const shown = (expr: string, choice: string = CHOICES[0]): string =>
   expr.replaceAll('$__rate_interval', '5m').replaceAll('$cluster', choice);
+
+/** The expressions of the alerts by their names. */
+async function alertExpressions(): Promise<ReadonlyMap<string, string>> {
+  const { groups } = parse(await readFile(file('alerts.yaml'), 'utf8')) as {
+    readonly groups: readonly { readonly rules: readonly { readonly alert: string; readonly expr: string }[] }[]
+  };
+  return new Map(groups.flatMap(({ rules }) => rules.map(({ alert, expr }) => [alert, expr] as const)));
+}
+
+/** What two scrapes a minute apart show, of each cluster, and for how many of these the alert fires. */
+interface AlertCase {
+  readonly alert: string;
+  readonly shown: readonly Readonly<Record<string, string>>[];
+  readonly firing: number;
+}
+
+const REJECTED = 'isthmus_webhook_requests_rejected_total{cause="overload"}';
+const FAILED = 'isthmus_webhook_review_duration_seconds_count{outcome="failed"}';
+const STUCK = 'isthmus_workqueue_depth{name="q"} 200\n';
+const RUNS = 'isthmus_workqueue_work_duration_seconds_count{name="q"}';
+const LEADING = 'isthmus_leading{lease="isthmus-scheduler"}';
+/** A series exists from its first event on: what has never happened is not 0, but missing. */
+const ALERT_CASES: readonly AlertCase[] = [
+  { alert: 'IsthmusWebhookFails', shown: [{ a: `${REJECTED} 1\n` }, { a: `${REJECTED} 601\n` }], firing: 1 },
+  { alert: 'IsthmusWebhookFails', shown: [{ a: `${FAILED} 1\n` }, { a: `${FAILED} 601\n` }], firing: 1 },
+  { alert: 'IsthmusWebhookFails', shown: [{ a: `${FAILED} 1\n` }, { a: `${FAILED} 2\n` }], firing: 0 },
+  { alert: 'IsthmusQueueStuck', shown: [{ a: STUCK }, { a: STUCK }], firing: 1 },
+  { alert: 'IsthmusQueueStuck', shown: [{ a: `${STUCK}${RUNS} 7\n` }, { a: `${STUCK}${RUNS} 8\n` }], firing: 0 },
+  {
+    alert: 'IsthmusQueueStuck', firing: 1,
+    shown: [{ a: STUCK, b: `${STUCK}${RUNS} 7\n` }, { a: STUCK, b: `${STUCK}${RUNS} 8\n` }],
+  },
+  { alert: 'IsthmusNoLeader', shown: [{}, { a: `${LEADING} 1\n`, b: `${LEADING} 0\n` }], firing: 1 },
+];
 
 let program: string;
 const shared = shareWorld({ nodes: 1 });
@@ -129,8 +164,7 @@ describe('the queries of alerts and dashboard', () => {
       const { panels, templating } = JSON.parse(await readFile(file('dashboard.json'), 'utf8')) as Dashboard;
       const written = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
       const queries = written.map((expr) => shown(expr));
-      const exprs = [...(await readFile(file('alerts.yaml'), 'utf8')).matchAll(/^ +expr: (".*")$/gm)]
-        .map(([, quoted = '']) => JSON.parse(quoted) as string);
+      const exprs = [...(await alertExpressions()).values()];
       assert.ok(queries.length > 15 && exprs.length >= 8);
       const taken = await scrapes();
       const { answers } = await ask([...queries, ...exprs], taken);
@@ -153,6 +187,29 @@ describe('the queries of alerts and dashboard', () => {
       const offers = templating.list.filter(({ type }) => type === 'query').map(({ query }) => valuesOf(query));
       const { answers: offered } = await ask(offers, taken);
       assert.deepEqual(offered, [{ series: 1 }], 'the variable offers the one cluster');
+    });
+
+    it('an alert fires for each cluster for which it has to', async () => {
+      const exprs = await alertExpressions();
+      const begin = Date.parse('2026-11-25T12:00:00Z');
+      for (const { alert, shown: twice, firing } of ALERT_CASES) {
+        const taken = twice.flatMap((clusters, index) => Object.entries(clusters).map(
+          ([cluster, page]) => ({ atMs: begin + index * 60_000, text: page, labels: { cluster } }),
+        ));
+        const { answers } = await ask([exprs.get(alert) ?? ''], taken);
+        assert.deepEqual(answers, [{ series: firing }], `${alert} ${JSON.stringify(twice)}`);
+      }
+    });
+
+    it('has no leader of a component whose pods are gone', async () => {
+      const begin = Date.parse('2026-11-25T12:00:00Z');
+      const labels = { cluster: 'a' };
+      const lead = (lease: string) => `isthmus_leading{lease="${lease}"} 1\n`;
+      const [before, after] = [`${lead('isthmus-scheduler')}${lead('isthmus-peering')}`, lead('isthmus-peering')];
+      const { answers } = await ask([(await alertExpressions()).get('IsthmusNoLeader') ?? ''], [
+        { atMs: begin, text: before, labels }, { atMs: begin + 600_000, text: after, labels },
+      ]);
+      assert.deepEqual(answers, [{ series: 1 }]);
     });
 
     it('an alert fires when its figure says so, and a query that is wrong is found', async () => {
