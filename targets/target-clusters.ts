@@ -4,6 +4,7 @@ import { CLUSTER_TARGETS, TARGETS } from '../api/resource-types.ts';
 import { identityProblem, type IdentifiedTarget, type IdentityProblem } from '../model/naming/target-identity.ts';
 import { targetKey, type TargetRef } from '../model/naming/target-ref.ts';
 import { Informer } from '../kubernetes/watch/informer.ts';
+import { deleteTargetMetrics } from '../process/placement-metrics.ts';
 import type { Problem } from './availability.ts';
 import { ReadyTargets } from './ready-targets.ts';
 import { TargetCluster } from './target-cluster.ts';
@@ -232,6 +233,7 @@ export class TargetClusters {
     this.#clusterIds.delete(key);
     this.#ready.remove(key);
     void target.stop();
+    deleteTargetMetrics(key);
     for (const listener of this.#listeners) listener.removed?.(target);
     this.#retryDuplicates({ key, clusterId: target.clusterId ?? status.clusterID });
     this.#useNow(this.#targets.get(successor ?? ''));

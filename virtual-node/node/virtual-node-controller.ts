@@ -19,7 +19,7 @@ import { targetEvent } from './node-events.ts';
 import type { TargetCluster } from '../../targets/target-cluster.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
 import { whyUnschedulable, type TargetObject } from '../../targets/target-object.ts';
-import { deleteTargetMetrics, setTargetMetrics } from '../../process/placement-metrics.ts';
+import { setTargetMetrics } from '../../process/placement-metrics.ts';
 import { onlyFiguresDiffer, toTargetFigures, toTargetStatus, type ObservedTarget } from './target-status.ts';
 import { targetQuotas } from './target-quota-reader.ts';
 import { targetVersions } from './target-version.ts';
@@ -118,10 +118,7 @@ class VirtualNodes {
         });
       },
       changed,
-      removed: (target) => {
-        deleteTargetMetrics(target.key);
-        controllers.node.enqueue(target.nodeName);
-      },
+      removed: (target) => controllers.node.enqueue(target.nodeName),
     });
   }
 

@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it, type TestContext } from 'node:test';
 import type { KubernetesObject } from '../../../api/objects/core.ts';
+import { METRICS } from '../../../process/metrics.ts';
+import { observeRejection } from '../../../process/placement-metrics.ts';
 import { DEFAULT_TENANT_SETTINGS, TenantRules } from '../../../targets/access/tenant-rules.ts';
 import type { TargetCluster } from '../../../targets/target-cluster.ts';
 import { TargetClusters } from '../../../targets/target-clusters.ts';
@@ -95,6 +97,13 @@ describe('Targets beyond what a namespace may have', () => {
     watch?.send('DELETED', { ...target('a', 1), metadata: { ...target('a', 1).metadata, resourceVersion: '10' } });
     await untilUsed('c', 'd', 'other');
     await until(() => secrets.includes('metadata.name=d'));
+  });
+
+  it('leave no series behind in any process when they have gone, such as those of a scheduler', async () => {
+    observeRejection('Target/team-a/a');
+    watch?.send('DELETED', { ...target('a', 1), metadata: { ...target('a', 1).metadata, resourceVersion: '10' } });
+    await untilUsed('c', 'd', 'other');
+    assert.ok(!(await METRICS.metrics()).includes('Target/team-a/a'));
   });
 
   it('are ranked anew when one was deleted and created again while the watch was away', async () => {
