@@ -8,6 +8,7 @@ import { environment, type Environment } from '../../process/config.ts';
 import { AppError, messageOf, reasonOf } from '../../process/errors.ts';
 import { version } from '../../process/version.ts';
 import { ClusterClient } from './cluster-client.ts';
+import { environmentProxy } from '../connect/environment-proxy.ts';
 import type { GatewayRoute } from '../connect/gateway-dialer.ts';
 import {
   readInClusterConnection, readKubeconfig, withAbsolutePaths, type ClusterConnection,
@@ -88,7 +89,11 @@ class RememberedFiles {
 async function readConnection(
   choice: Pick<ClusterChoice, 'kubeconfigPath' | 'context'>, env: Environment, readText: ReadText,
 ): Promise<ClusterConnection> {
-  const read = (paths: readonly string[]) => readFiles(paths, choice.context, readText);
+  const read = async (paths: readonly string[]): Promise<ClusterConnection> => {
+    const connection = await readFiles(paths, choice.context, readText);
+    const proxy = connection.proxy ?? environmentProxy(connection.server, env.inherited);
+    return { ...connection, ...(proxy !== undefined && { proxy }) };
+  };
   if (choice.kubeconfigPath !== undefined) return read([choice.kubeconfigPath]);
   if (env.kubeconfigPaths.length > 0) return read(await existing(env.kubeconfigPaths));
   const userFile = join(env.inherited['HOME'] || homedir(), '.kube', 'config');

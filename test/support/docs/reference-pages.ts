@@ -20,7 +20,8 @@ export function commandsPage(program: Command): string {
     '# Commands', '',
     `\`isthmus\`, also available as the kubectl plugin \`kubectl isthmus\`. ${PRINTED} With exit code 1 it prints a ` +
       'line that says what to change ([codes](errors.md)). A kubeconfig that is not named is the one of kubectl: ' +
-      '`KUBECONFIG`, else `~/.kube/config`, else, in a pod, that of its ServiceAccount.',
+      '`KUBECONFIG`, else `~/.kube/config`, else, in a pod, that of its ServiceAccount. Where it has no ' +
+      '`proxy-url`, commands go through the proxy of `HTTPS_PROXY`, but for servers that `NO_PROXY` names.',
     '', ...sections,
   ].join('\n');
 }

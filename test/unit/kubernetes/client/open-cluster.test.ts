@@ -52,6 +52,22 @@ describe('which cluster a command opens', () => {
     ]);
   });
 
+  it('is reached through the proxy of the environment where its kubeconfig names none, as by kubectl', async () => {
+    const own = JSON.stringify({
+      clusters: [{ name: 'c', cluster: { server: 'https://c.example', 'proxy-url': 'http://own.example:1' } }],
+      contexts: [{ name: 'c', context: { cluster: 'c' } }], 'current-context': 'c',
+    });
+    await writeFile(file('proxied'), own);
+    const proxyOf = async (name: string, env: NodeJS.ProcessEnv): Promise<string | undefined> => {
+      const choice = { kubeconfigPath: file(name) };
+      return (await connectionOf(choice, readEnvironment({ HOME: file('nowhere'), ...env }))).proxy?.host;
+    };
+    const HTTPS_PROXY = 'http://proxy.example:3128';
+    assert.equal(await proxyOf('a', { HTTPS_PROXY }), 'proxy.example:3128');
+    assert.equal(await proxyOf('a', { HTTPS_PROXY, NO_PROXY: '.example' }), undefined);
+    assert.equal(await proxyOf('proxied', { HTTPS_PROXY }), 'own.example:1');
+  });
+
   it('is that of the file it was told, whatever the environment says', async () => {
     assert.equal(
       await hostFor({ KUBECONFIG: file('b'), HOME: file('home') }, { kubeconfigPath: file('a') }), 'a.example',
