@@ -44,10 +44,12 @@ export function startRulesController(
   const informer =
     fullInformersOf({ client, logger })(MUTATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK_CONFIGURATION_NAME });
   let unanswered = 0;
+  /** False while the rules wait for something else than the API server. */
+  let isDue = true;
   const reconcile = async (): Promise<ReconcileResult> => {
     const configuration = informer.get(WEBHOOK_CONFIGURATION_NAME);
     const names = configuration === undefined ? [] : webhooksWithoutRules(configuration);
-    onMissing(names.length > 0);
+    onMissing(isDue && names.length > 0);
     if (names.length === 0) return DONE;
     const question = probeEvent({ installNamespace, instance: hostname(), at: new Date() });
     if (!isProbeAnswered(await client.dryRunCreate(EVENTS, question, signal))) {
@@ -57,7 +59,9 @@ export function startRulesController(
     }
     unanswered = 0;
     const why = await whyToWait(client, installNamespace, signal);
+    isDue = why === undefined;
     if (why !== undefined) {
+      onMissing(false);
       logger.debug({ why }, 'elected pods are not sent to this webhook yet');
       return { kind: 'requeue-after', ms: askEveryMs };
     }
