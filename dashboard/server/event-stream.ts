@@ -17,7 +17,10 @@ export interface StreamTimes {
 /** The times that the page's server uses. */
 export const STREAM_TIMES: StreamTimes = { gather: 250, heartbeat: 15_000, stuck: 30_000 };
 
-const NOT_CACHED = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store' };
+/** Proxies pass snapshots on at once; nginx gathers them to a page of memory where the last field does not say so. */
+const PASSED_ON = {
+  'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store', 'x-accel-buffering': 'no',
+};
 
 /** Sends a screen until the client goes. */
 export class EventStream {
@@ -38,7 +41,7 @@ export class EventStream {
 
   /** Starts with these headers added. */
   open(headers: Readonly<Record<string, string>>): void {
-    this.#answer.writeHead(200, { ...headers, ...NOT_CACHED });
+    this.#answer.writeHead(200, { ...headers, ...PASSED_ON });
     this.#answer.flushHeaders();
     const heartbeat = setInterval(() => this.#write(':\n\n'), this.#times.heartbeat);
     this.#answer.on('drain', () => this.#drained());

@@ -79,11 +79,12 @@ const inOwnTime = (): void => {
 
 describe('a stream', () => {
   inOwnTime();
-  it('begins with headers that forbid to keep it, and with what is shown', () => {
+  it('begins with headers that forbid to keep it or to hold it up, and with what is shown', () => {
     const { answer } = stream({ shown: { n: 1 } });
     assert.equal(answer.written[0], 'headers');
     assert.deepEqual(answer.headers, {
       'x-frame-options': 'DENY', 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store',
+      'x-accel-buffering': 'no',
     });
     assert.deepEqual(answer.data(), [{ n: 1 }]);
   });
