@@ -306,6 +306,14 @@ describe('the chart', () => {
     assert.equal(pod.containers[0].resources.limits.cpu, 2);
   });
 
+  it("runs a component from its own tag, also where a digest is named for all", async () => {
+    const objects = await tools.render(['image.digest=sha256:abc', 'scheduler.image.tag=debug']);
+    const images = objects.filter(isDeployment).map(({ metadata, spec }) =>
+      `${metadata.name} ${spec.template.spec.containers[0]?.image}`);
+    assert.ok(images.includes('isthmus-scheduler isthmus:debug'), images.join());
+    assert.ok(images.includes('isthmus-webhook isthmus@sha256:abc'), images.join());
+  });
+
   it('makes no PodDisruptionBudget that would hold up every drain', async () => {
     const budgets = async (...values: string[]): Promise<readonly string[]> =>
       namesOf(await tools.render(values), 'PodDisruptionBudget');

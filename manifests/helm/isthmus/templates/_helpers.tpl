@@ -16,9 +16,11 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | quote }}
 {{- end }}
 
-{{- /* Takes root and image, a component's own. */}}
+{{- /* Takes root and image, a component's own, whose tag counts more than a digest for all. */}}
 {{- define "isthmus.image" }}
-{{- $image := mergeOverwrite (deepCopy .root.Values.image) (.image | default dict) }}
+{{- $own := .image | default dict }}
+{{- $image := mergeOverwrite (deepCopy .root.Values.image) $own }}
+{{- if and $own.tag (not $own.digest) }}{{ $_ := unset $image "digest" }}{{ end }}
 {{- if $image.digest }}{{ printf "%s@%s" $image.repository $image.digest }}{{ else }}{{ printf "%s:%s" $image.repository ($image.tag | default .root.Chart.AppVersion) }}{{ end }}
 {{- end }}
 
