@@ -14,7 +14,7 @@ import {
 } from '../../model/access/component-accounts.ts';
 import {
   boundRole, clusterRole, clusterRoleBinding, onlyNamed, READ, roleBinding, rule, serviceAccount, type PolicyRule,
-  type RoleObject,
+  type RoleObject, type ServiceAccountName,
 } from '../../model/access/rbac-objects.ts';
 import { SOURCE_MARKER_RULE } from '../../model/access/confinement-rules.ts';
 import { POD_MODE_RULES, STREAM_RULES } from '../../model/access/pod-mode-rules.ts';
@@ -26,6 +26,8 @@ import { discoveredTargetsManifests } from './discovered-namespace.ts';
 import { invitationKeyManifests, keyNamespaceManifest, webhookKeyManifests } from './key-namespace.ts';
 import { discoveryPolicy } from '../policies/discovery-policy.ts';
 import { flowControlManifests } from './flow-control.ts';
+import { POD_PLANE } from './pod-plane.ts';
+import { SERVICE_DISCOVERY } from './service-discovery.ts';
 import { peeringPolicies } from '../policies/peering-policy.ts';
 import { sourcePolicies } from '../policies/source-policy.ts';
 
@@ -143,9 +145,10 @@ export function rbacObjects(installNamespace: string): readonly RbacObject[] {
       'source', [...webhookManifests(installNamespace), ...webhookKeyManifests(installNamespace)], 'isthmus-webhook',
     ),
     ...of('target', invitationKeyManifests(installNamespace), 'isthmus-peering'),
-    ...of('either', [...leaderElectionManifests(installNamespace), ...flowControlManifests(
-      installNamespace, componentSubjects(COMPONENT_ACCOUNTS, installNamespace),
-    )]),
+    ...of('either', [
+      ...leaderElectionManifests(installNamespace),
+      ...flowControlManifests(installNamespace, leaseHolders(installNamespace)),
+    ]),
     ...of('source', nodeLeaseManifests(installNamespace), 'isthmus-virtual-node'),
     ...of('source', [clientAuthorityReader(installNamespace)], 'isthmus-virtual-node'),
     ...of('source', schedulerSettingsManifests(installNamespace), 'isthmus-scheduler'),
@@ -215,4 +218,12 @@ function nodeLeaseManifests(installNamespace: string): readonly KubernetesObject
   const name = 'isthmus-virtual-node';
   const rules = [rule('coordination.k8s.io', ['leases'], ['get', 'create', 'update', 'patch'])];
   return boundRole({ namespace: NODE_LEASE_NAMESPACE, name }, rules, componentSubjects([name], installNamespace));
+}
+
+/** Every account whose processes elect a leader, whether or not they are installed. */
+function leaseHolders(namespace: string): readonly ServiceAccountName[] {
+  return [
+    ...componentSubjects(COMPONENT_ACCOUNTS, namespace), { namespace, name: 'isthmus-gateway' },
+    { namespace, name: SERVICE_DISCOVERY }, { namespace: POD_PLANE, name: POD_PLANE },
+  ];
 }

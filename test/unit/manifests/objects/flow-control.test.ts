@@ -3,13 +3,27 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { KubernetesObject } from '../../../../api/objects/core.ts';
 import { installManifests } from '../../../../manifests/install.ts';
+import { kustomizeFiles } from '../../../../manifests/kustomize.ts';
+import type { RoleObject } from '../../../../model/access/rbac-objects.ts';
 import { flowControlManifests, LEASE_FLOW } from '../../../../manifests/objects/flow-control.ts';
 
+const INSTALLED = 'isthmus-system';
+
+interface Subject {
+  readonly namespace: string;
+  readonly name: string;
+}
+interface Binding extends KubernetesObject {
+  readonly roleRef: { readonly name: string };
+  readonly subjects: readonly Subject[];
+}
 interface FlowSchema extends KubernetesObject {
   readonly spec: {
     readonly priorityLevelConfiguration: { readonly name: string };
     readonly matchingPrecedence: number;
-    readonly rules: readonly { readonly subjects: readonly object[]; readonly resourceRules: readonly object[] }[];
+    readonly rules: readonly {
+      readonly subjects: readonly { readonly serviceAccount: Subject }[]; readonly resourceRules: readonly object[]
+    }[];
   };
 }
 
@@ -35,6 +49,26 @@ describe('the priority of Leases', () => {
       apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'create', 'update', 'patch'],
       namespaces: ['ns', 'kube-node-lease'],
     }]);
+  });
+
+  it('is given to every account that may hold a Lease', () => {
+    const all = Object.values(kustomizeFiles()).flatMap((file) => ('objects' in file ? file.objects : []));
+    const roles = all.filter(
+      (object): object is RoleObject => object.kind === 'Role' && object.metadata.namespace === INSTALLED,
+    );
+    const holders = roles.filter(({ rules }) => rules.some(
+      ({ resources, verbs }) => resources.includes('leases') && verbs.includes('create'),
+    )).map(({ metadata }) => metadata.name);
+    const named = (subjects: readonly Subject[]) => subjects.map(({ namespace, name }) => `${namespace}/${name}`);
+    const bound = all.filter((object): object is Binding => object.kind === 'RoleBinding')
+      .filter(({ metadata, roleRef }) => metadata.namespace === INSTALLED && holders.includes(roleRef.name))
+      .flatMap(({ subjects }) => named(subjects));
+    const schema = all.find(
+      (object): object is FlowSchema => object.kind === 'FlowSchema' && object.metadata.name === LEASE_FLOW,
+    );
+    const given = named((schema?.spec.rules[0]?.subjects ?? []).map(({ serviceAccount }) => serviceAccount));
+    assert.ok(bound.includes(`${INSTALLED}/isthmus-gateway`));
+    assert.deepEqual(bound.filter((one) => !given.includes(one)), []);
   });
 
   it('is installed in each role', () => {
