@@ -52,7 +52,10 @@ export function toApiError({ status, retryAfter, body }: Answer, tellsText = tru
   );
 }
 
-/** Whether a server behind the API server answers calls of this path: its 401 says nothing about our credentials. */
+/**
+ * Whether a server behind the API server answers calls of this path: its errors say nothing about our credentials, nor
+ * about the API server.
+ */
 export function isAggregated(path: string): boolean {
   return path.startsWith('/apis/metrics.k8s.io/');
 }

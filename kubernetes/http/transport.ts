@@ -150,7 +150,7 @@ export class Transport {
     if (call.bypassesRateLimit === true) return this.#answerNow(call, signal);
     for (let retries = 0; ; retries += 1) {
       const answer = await this.#answerInTurn(call, signal);
-      const pauseMs = pauseBeforeRetry(answer, retries);
+      const pauseMs = isAggregated(call.path) ? undefined : pauseBeforeRetry(answer, retries);
       if (pauseMs === undefined) return answer;
       this.#turns.limiter.throttled(pauseMs);
     }
@@ -274,6 +274,7 @@ export class Transport {
 
   #toApiError(answer: Answer, path = ''): ApiError {
     const error = toApiError(answer, this.limits === undefined);
+    if (isAggregated(path)) return error;
     if (isGatewayError(error)) this.activity.noteRefused();
     if (slowsAllDown(error, path)) this.#turns.limiter.throttled(error.retryAfterMs ?? DEFAULT_RETRY_AFTER_MS);
     return error;

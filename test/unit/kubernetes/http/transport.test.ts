@@ -343,6 +343,19 @@ describe('Transport', () => {
       assert.deepEqual(answer, { ok: true });
     });
 
+    it('of a server behind the API server says nothing about that one: no other call waits', async () => {
+      const metrics: Call = { method: 'GET', path: '/apis/metrics.k8s.io/v1beta1/pods' };
+      for (const [code, wait] of [[429, '1'], [429, '60'], [503, '60']] as const) {
+        const rejected = assert.rejects(server.transport.call(metrics), { status: code });
+        (await server.next()).answer(code, status(code, '', 'metrics-server is busy'), { 'retry-after': wait });
+        await rejected;
+        assert.equal(server.transport.activity.isRefusing, false);
+      }
+      const answered = server.next().then((request) => request.answer(200, { ok: true }));
+      const [answer] = await Promise.all([server.transport.call(GET), answered]);
+      assert.deepEqual(answer, { ok: true });
+    });
+
     for (const [header, ms] of waits) {
       it(`reads Retry-After: ${header} as ${ms} ms`, async () => {
         const error =
