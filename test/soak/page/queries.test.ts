@@ -201,15 +201,18 @@ describe('the queries of alerts and dashboard', () => {
       }
     });
 
-    it('has no leader of a component whose pods are gone', async () => {
-      const begin = Date.parse('2026-11-25T12:00:00Z');
-      const labels = { cluster: 'a' };
-      const lead = (lease: string) => `isthmus_leading{lease="${lease}"} 1\n`;
-      const [before, after] = [`${lead('isthmus-scheduler')}${lead('isthmus-peering')}`, lead('isthmus-peering')];
-      const { answers } = await ask([(await alertExpressions()).get('IsthmusNoLeader') ?? ''], [
-        { atMs: begin, text: before, labels }, { atMs: begin + 600_000, text: after, labels },
-      ]);
-      assert.deepEqual(answers, [{ series: 1 }]);
+    it('an alert fires for a component whose pods are gone', async () => {
+      const [exprs, begin] = [await alertExpressions(), Date.parse('2026-11-25T12:00:00Z')];
+      const series = { IsthmusNoLeader: LEADING, IsthmusWebhookGone: 'isthmus_webhook_rules_missing' };
+      for (const [alert, gone] of Object.entries(series)) {
+        const [others, labels] = ['isthmus_leading{lease="isthmus-peering"} 1\n', { cluster: 'a' }];
+        const before = { atMs: begin, text: `${others}${gone} 1\n`, labels };
+        for (const [later, firing] of [[others, 1], [before.text, 0]] as const) {
+          const after = { atMs: begin + 600_000, text: later, labels };
+          const { answers } = await ask([exprs.get(alert) ?? ''], [before, after]);
+          assert.deepEqual(answers, [{ series: firing }], `${alert} ${later}`);
+        }
+      }
     });
 
     it('an alert fires when its figure says so, and a query that is wrong is found', async () => {
