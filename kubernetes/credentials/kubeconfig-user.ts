@@ -120,9 +120,15 @@ function fromToken(
   return token === undefined ? undefined : { kind: 'token', token, ...both };
 }
 
+/** The key needs a passphrase (PKCS #8, and the older form of OpenSSL). kubectl does not take such a key either. */
+const ENCRYPTED = /^-----BEGIN ENCRYPTED |^Proc-Type: 4,ENCRYPTED/m;
+
 async function clientCertificate(user: Entry, readText: ReadText): Promise<ClientCertificate | undefined> {
   const certificate = await dataOrFile(user, 'client-certificate', readText);
   const key = await dataOrFile(user, 'client-key', readText);
+  if (key !== undefined && ENCRYPTED.test(key)) {
+    throw invalid('its client-key has a passphrase, which nobody is asked for; embed the key without one');
+  }
   if (certificate !== undefined && key !== undefined) return { certificate, key };
   if (certificate === undefined && key === undefined) return undefined;
   throw invalid('a client certificate and its key must both be given');

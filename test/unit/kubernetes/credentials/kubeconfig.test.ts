@@ -1,6 +1,7 @@
 // Refusals follow the security rules for kubeconfigs of tenants: none of these may read a file, run a program or reach
 // around the network.
 import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -115,6 +116,16 @@ describe('readKubeconfig: invalid, whoever wrote it', () => {
     'a certificate without its key':
       [kubeconfig({}, { 'client-certificate-data': base64('cert') }), /certificate and its key/],
     'a key without its certificate': [kubeconfig({}, { 'client-key-data': base64(CANARY) }), /certificate and its key/],
+    'a key with a passphrase': [kubeconfig({}, {
+      'client-certificate-data': base64('cert'),
+      'client-key-data': base64(generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({
+        type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: CANARY,
+      }) as string),
+    }), /its client-key has a passphrase/],
+    'a key with a passphrase, in the older form': [kubeconfig({}, {
+      'client-certificate-data': base64('cert'),
+      'client-key-data': base64(`-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\n${CANARY}\n`),
+    }), /its client-key has a passphrase/],
     nothing: ['', /it is empty$/],
     'an empty line': [' \n', /it is empty$/],
     'a number': ['1', /not a YAML mapping/],
