@@ -10,7 +10,7 @@ import { dataOrFile, invalid, readUtf8, text, type Entry, type ReadText } from '
 import { readCredentials, type Credentials, type KubeconfigAuthor } from './kubeconfig-user.ts';
 import { refuseUnsafe, type LocalAccess } from './local-access.ts';
 import { refuseLinkLocal, refuseLocalAccess, TENANT_YAML } from './tenant-kubeconfig.ts';
-import { isRecord } from '../../model/objects/json-values.ts';
+import { isRecord, withoutNulls } from '../../model/objects/json-values.ts';
 
 /** Everything needed to reach one API server. */
 export interface ClusterConnection {
@@ -182,7 +182,7 @@ function parseYaml({ text: content, author }: KubeconfigInput): Entry {
   if (isOthers && exceedsYamlLimits(content, TENANT_YAML)) throw invalid('it is too large or too deeply nested');
   let config: unknown;
   try {
-    config = parse(content, { maxAliasCount: 10, logLevel: 'error' });
+    config = withoutNulls(parse(content, { maxAliasCount: 10, logLevel: 'error' }) as unknown);
   } catch (error) {
     const line = error instanceof YAMLParseError ? error.linePos?.[0].line : undefined; // the message may quote a token
     throw invalid(`it is not valid YAML${line === undefined ? '' : `, see line ${line}`}`);

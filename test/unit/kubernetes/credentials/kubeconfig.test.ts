@@ -48,7 +48,6 @@ describe('C2-1, C2-2, C2-3 and C2-4: readKubeconfig: refused when a tenant wrote
       exec: { apiVersion: 'client.authentication.k8s.io/v1', command: 'touch', args: [join(folder, 'ran')] },
     }],
     'an exec plugin beside a token': ['exec', {}, { token: 't', exec: { command: 'id' } }],
-    'an exec plugin that is null': ['exec', {}, { exec: null }],
     'an auth provider': ['auth-provider', {}, { 'auth-provider': { name: 'gcp' } }],
     'a token file': ['tokenFile', {}, { tokenFile: '/var/run/secrets/kubernetes.io/serviceaccount/token' }],
     'a token file beside a token': ['tokenFile', {}, { token: 't', tokenFile: '/etc/hostname' }],
@@ -238,6 +237,11 @@ describe('readKubeconfig: accepted', () => {
       { credentials: { kind: 'token', token: 't', client: { certificate: 'cert', key: 'key' } } },
     ],
     'no credentials': [{}, {}, { credentials: { kind: 'none' } }],
+    'fields that are null, which are not set': [
+      { 'proxy-url': null, 'certificate-authority': null },
+      { exec: null, 'auth-provider': null, tokenFile: null, username: null, token: 't' },
+      { credentials: { kind: 'token', token: 't' } },
+    ],
     'an empty token': [{}, { token: '' }, { credentials: { kind: 'none' } }],
     'a CA': [{ 'certificate-authority-data': base64('ca') }, {}, { certificateAuthority: 'ca' }],
     'fields that nobody knows':
