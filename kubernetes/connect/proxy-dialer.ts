@@ -11,17 +11,23 @@ import { openTunnel } from './http-connect.ts';
  */
 export function dialThroughProxy(proxy: URL, server: URL, timeoutMs: number): Promise<Socket> {
   const path = `${server.hostname}:${server.port === '' ? 443 : server.port}`;
-  const login = proxy.username === '' ? undefined : `${decoded(proxy.username)}:${decoded(proxy.password)}`;
+  const authorization = proxyAuthorization(proxy);
   const request = proxy.protocol === 'https:' ? requestSecure : requestPlain;
   const connect = request({
     host: proxy.hostname.replace(/^\[|\]$/g, ''), method: 'CONNECT', path, agent: false,
     port: proxy.port === '' ? (proxy.protocol === 'https:' ? 443 : 80) : proxy.port,
     headers: {
       host: path,
-      ...(login !== undefined && { 'proxy-authorization': `Basic ${Buffer.from(login).toString('base64')}` }),
+      ...(authorization !== undefined && { 'proxy-authorization': authorization }),
     },
   });
   return openTunnel({ request: connect, asked: `proxy ${proxy.host}` }, timeoutMs);
+}
+
+/** The header that names us to the proxy; undefined where its URL has no login. Either part may be empty. */
+function proxyAuthorization({ username, password }: URL): string | undefined {
+  if (username === '' && password === '') return undefined;
+  return `Basic ${Buffer.from(`${decoded(username)}:${decoded(password)}`).toString('base64')}`;
 }
 
 function decoded(part: string): string {

@@ -4,6 +4,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { dialThroughProxy } from '../../../../kubernetes/connect/proxy-dialer.ts';
+import { Transport } from '../../../../kubernetes/http/transport.ts';
 
 const SERVER = new URL('https://api.example:6443');
 let proxy: Server;
@@ -45,6 +46,25 @@ describe('a connection through the proxy of a kubeconfig', () => {
     (await dialThroughProxy(proxyUrl('me:p%40ss@'), new URL('https://[2001:db8::1]'), 10_000)).destroy();
     assert.deepEqual(asked, [['[2001:db8::1]:443', `Basic ${Buffer.from('me:p@ss').toString('base64')}`]]);
   });
+
+  for (const login of ['me@', ':p@', 'me:p%zz@']) {
+    it(`names itself by ${login} in calls as in streams, as kubectl does`, async () => {
+      const asked: unknown[] = [];
+      proxy.on('connect', ({ headers }, client) => {
+        asked.push(headers['proxy-authorization']);
+        client.end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n');
+      });
+      const url = proxyUrl(login);
+      const transport =
+        new Transport({ server: SERVER, insecure: false, credentials: { kind: 'none' }, proxy: url }, 'isthmus-test/1');
+      await assert.rejects(transport.call({ method: 'POST', path: '/version' }), { name: 'UnreachableError' });
+      await assert.rejects(dialThroughProxy(url, SERVER, 10_000), /it answers 407/);
+      await transport.close();
+      const [user = '', password = ''] = login.slice(0, -1).split(':');
+      const basic = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+      assert.deepEqual(asked, [basic, basic]);
+    });
+  }
 
   it('that the proxy refuses is told without its password', async () => {
     proxy.on('connect', (_request, client) => client.end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n'));
