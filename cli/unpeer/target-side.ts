@@ -7,7 +7,7 @@ import { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { userAgent } from '../../kubernetes/client/open-cluster.ts';
 import type { GatewayRoute } from '../../kubernetes/connect/gateway-dialer.ts';
 import { readKubeconfig } from '../../kubernetes/credentials/kubeconfig.ts';
-import { isForbidden, isNotFound, isUnauthorized, unless } from '../../kubernetes/flow/api-error.ts';
+import { isForbidden, isNotFound, isUnauthorized, UnreachableError, unless } from '../../kubernetes/flow/api-error.ts';
 import { Transport } from '../../kubernetes/http/transport.ts';
 import { PART_OF } from '../../model/access/rbac-objects.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
@@ -140,7 +140,7 @@ async function removeThere(
 
 function notRemoved(error: unknown): AppError {
   return error instanceof AppError ? error : new AppError(
-    'NotFound',
+    error instanceof UnreachableError ? 'Unreachable' : 'NotFound',
     `The target's side cannot be removed (${messageOf(error)}). Give --target-kubeconfig of an administrator ` +
       'there, or --force to leave it and record what remains.',
     { cause: error },

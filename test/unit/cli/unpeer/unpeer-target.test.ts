@@ -174,6 +174,12 @@ describe('a target that is left without its consent', () => {
     assert.deepEqual(source.names(CLUSTER_TARGETS), ['eu']);
   });
 
+  it('that does not answer is no name that is not there', async (t) => {
+    const { target, leave } = world(t);
+    target.before = unreachable;
+    await assert.rejects(leave(), { code: 'Unreachable', message: /eu cannot be reached.*--force/ });
+  });
+
   it('is written down with what it keeps, and nothing is drained or waited for', async (t) => {
     const { source, target, told, leave } = world(t);
     target.before = unreachable;
