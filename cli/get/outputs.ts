@@ -26,14 +26,14 @@ export function parseOutput(text: string): GetOutput {
   throw new AppError('BadInput', `--output takes ${FORMATS.join(', ')} or jsonpath=TEMPLATE, not "${text}".`);
 }
 
-/** The objects for programs: a named one alone, several as a List. */
+/** The objects for programs: a named one alone, several as a List; two namespaces may have one of the name. */
 export function toOutput(
   objects: readonly KubernetesObject[], output: GetOutput,
   { isOne = false }: { readonly isOne?: boolean } = {},
 ): string {
   if (output.kind === 'name') return objects.map(({ kind = '', metadata }) => `${kind.toLowerCase()}/${metadata.name}`)
     .join('\n');
-  const [first] = objects;
-  const whole = isOne && first !== undefined ? first : { apiVersion: 'v1', kind: 'List', items: objects };
+  if (isOne && objects.length === 0) return '';
+  const whole = isOne && objects.length === 1 ? objects[0] : { apiVersion: 'v1', kind: 'List', items: objects };
   return output.kind === 'jsonpath' ? output.template(whole) : (structured(whole, output.kind) ?? '');
 }

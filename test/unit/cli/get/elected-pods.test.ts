@@ -112,6 +112,12 @@ describe('isthmus get', () => {
     assert.equal(as('jsonpath={.items[*].metadata.name}'), 'a');
     assert.equal(as('jsonpath={.metadata.name}', true), 'a');
   });
+  it('prints all objects of a name, and nothing where there is none', () => {
+    const pod = (namespace: string) => ({ kind: 'Pod', apiVersion: 'v1', metadata: { namespace, name: 'web' } });
+    const both = [pod('team-a'), pod('team-b')];
+    assert.deepEqual(JSON.parse(toOutput(both, { kind: 'json' }, { isOne: true })).items, both);
+    assert.equal(toOutput([], { kind: 'json' }, { isOne: true }), '');
+  });
   for (const text of ['', 'xml', 'jsonpath', 'jsonpath={', 'go-template={{.}}']) {
     it(`refuses -o ${text}`, () => assert.throws(() => parseOutput(text), { code: 'BadInput' }));
   }
