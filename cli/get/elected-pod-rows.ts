@@ -17,6 +17,7 @@ export async function electedPodRows(
   const pods = found as readonly Pod[];
   const targets = [...sessions.all()];
   const lists = await Promise.all(targets.map((target) => delegatesOf(target, sourceId, signal)));
+  signal.throwIfAborted(); // an interrupted list is no target that does not answer
   const views = new Map(lists.flatMap((list) => list ?? []));
   const answered = new Set(targets.filter((_target, index) => lists[index] !== undefined).map(({ key }) => key));
   const delegates = new Map(pods.flatMap((pod) => {

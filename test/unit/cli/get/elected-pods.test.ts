@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Node, Pod } from '../../../../api/objects/core.ts';
 import { delegateKey, nodeTable, podTable, type DelegateView } from '../../../../cli/get/elected-pods.ts';
+import { electedPodRows } from '../../../../cli/get/elected-pod-rows.ts';
 import { parseKind } from '../../../../cli/get/kinds.ts';
 import { parseOutput, toOutput } from '../../../../cli/get/outputs.ts';
 import { ChangedLines } from '../../../../cli/get/watch-objects.ts';
+import { MemoryCluster } from '../../../support/doubles/memory-cluster.ts';
 
 const NOW = Date.parse('2026-01-01T12:00:00Z');
 const options = { now: NOW, wide: false };
@@ -121,6 +123,19 @@ describe('isthmus get', () => {
   for (const text of ['', 'xml', 'jsonpath', 'jsonpath={', 'go-template={{.}}']) {
     it(`refuses -o ${text}`, () => assert.throws(() => parseOutput(text), { code: 'BadInput' }));
   }
+});
+
+it('the delegates of pods whose list was interrupted are no delegates that nobody knows', async () => {
+  const [target, stop] = [new MemoryCluster(), new AbortController()];
+  target.before = () => {
+    stop.abort('SIGINT');
+    return new Error('aborted');
+  };
+  const sessions = { all: () => [{ key: 'ClusterTarget/eu', session: { client: target.client } }] };
+  await assert.rejects(
+    electedPodRows({ sourceId: 'S', sessions } as never, [], { wide: false, signal: stop.signal }),
+    (reason) => reason === 'SIGINT',
+  );
 });
 
 describe('what --watch prints', () => {
