@@ -1,15 +1,16 @@
 // Admiralty's CRDs must outlive its release: deleting them deletes all their objects, and with PodChaperons the running
 // pods.
-import { ADMIRALTY_GROUP } from '../../api/objects/group-version.ts';
-import { SECRETS, CUSTOM_RESOURCE_DEFINITIONS } from '../../api/resource-types.ts';
-import type { Secret } from '../../api/objects/core.ts';
+import { ADMIRALTY_GROUP, type ResourceType } from '../../api/objects/group-version.ts';
+import { CUSTOM_RESOURCE_DEFINITIONS } from '../../api/resource-types.ts';
+import type { Secret, StringMap } from '../../api/objects/core.ts';
 import { AppError } from '../../process/errors.ts';
 import {
-  holdsAdmiralty, KEEP, withKeepPolicy, lacksKeepPolicy, readRelease, RESOURCE_POLICY, writeRelease,
+  holdsAdmiralty, KEEP, withKeepPolicy, lacksKeepPolicy, readRelease, RELEASE_STORES, RESOURCE_POLICY, writeRelease,
+  type ReleaseStore,
 } from '../clusters/helm-release.ts';
 import type { Migration } from './migration.ts';
 
-/** Type and label of Helm's release Secrets. */
+/** Label of what Helm stores releases in. */
 const RELEASES = 'owner=helm';
 /** Where the original release is backed up. */
 const BEFORE = 'release.before-migration';
@@ -25,16 +26,17 @@ export async function keepCrds(migration: Migration): Promise<void> {
       { patchType: 'merge', patch: { metadata: { annotations: { [RESOURCE_POLICY]: KEEP } } } }, signal,
     );
   }
-  for (const secret of await releasesOf(migration, roles)) {
-    const { metadata: { namespace, name = '', resourceVersion } } = secret;
-    const data = secret.data?.['release'] ?? '';
-    const release = readRelease(data);
+  for (const { store, metadata: { namespace, name = '', resourceVersion }, data, release } of await releasesOf(
+    migration, roles,
+  )) {
     if (lacksKeepPolicy(release, roles).length === 0) continue;
     const patch = {
       metadata: { resourceVersion },
-      data: { release: writeRelease(withKeepPolicy(release, roles)), [BEFORE]: secret.data?.[BEFORE] ?? data },
+      data: {
+        release: writeRelease(withKeepPolicy(release, roles), store), [BEFORE]: data[BEFORE] ?? data['release'],
+      },
     };
-    await client.patch(SECRETS, { namespace, name }, { patchType: 'merge', patch }, signal);
+    await client.patch(store, { namespace, name }, { patchType: 'merge', patch }, signal);
     tell(
       `  ${namespace}/${name}: an uninstall keeps CRDs and roles of sources, and runs no hooks`,
     );
@@ -46,9 +48,7 @@ async function requireKept(migration: Migration, roles: readonly string[]): Prom
   const unmarked = (await definitionsOf(migration))
     .filter(({ metadata }) => metadata.annotations?.[RESOURCE_POLICY] !== KEEP)
     .map(({ metadata }) => metadata.name ?? '');
-  const inReleases = (await releasesOf(migration, roles)).flatMap(
-    (secret) => lacksKeepPolicy(readRelease(secret.data?.['release'] ?? ''), roles),
-  );
+  const inReleases = (await releasesOf(migration, roles)).flatMap(({ release }) => lacksKeepPolicy(release, roles));
   const all = [...unmarked, ...inReleases];
   if (all.length > 0) throw new AppError(
     'StillInUse',
@@ -60,13 +60,11 @@ async function requireKept(migration: Migration, roles: readonly string[]): Prom
 /** Restores releases as Helm wrote them; the annotation on live CRDs stays, because it is still needed. */
 export async function restoreReleases(migration: Migration): Promise<void> {
   const { client, signal } = migration;
-  for (const { metadata: { namespace, name = '', resourceVersion }, data } of await client.list(
-    SECRETS, { labelSelector: RELEASES }, signal,
-  )) {
-    const before = data?.[BEFORE];
+  for (const { store, metadata: { namespace, name = '', resourceVersion }, data } of await storedReleases(migration)) {
+    const before = data[BEFORE];
     if (before === undefined) continue;
     await client.patch(
-      SECRETS, { namespace, name },
+      store, { namespace, name },
       { patchType: 'merge', patch: { metadata: { resourceVersion }, data: { release: before, [BEFORE]: null } } },
       signal,
     );
@@ -79,9 +77,19 @@ async function definitionsOf({ client, signal }: Migration) {
   );
 }
 
-async function releasesOf({ client, signal }: Migration, roles: readonly string[]): Promise<readonly Secret[]> {
-  const secrets = await client.list(SECRETS, { labelSelector: RELEASES }, signal);
-  return secrets.filter(
-    ({ data }) => data?.['release'] !== undefined && holdsAdmiralty(readRelease(data['release']), roles),
-  );
+async function releasesOf(migration: Migration, roles: readonly string[]) {
+  return (await storedReleases(migration)).flatMap((stored) => {
+    const release = readRelease(stored.data['release'] ?? '', stored.store);
+    return release !== undefined && holdsAdmiralty(release, roles) ? [{ ...stored, release }] : [];
+  });
+}
+
+/** All releases of Helm, whoever made them. */
+async function storedReleases({ client, signal }: Migration): Promise<readonly (
+  Pick<Secret, 'metadata'> & { readonly store: ReleaseStore; readonly data: StringMap }
+)[]> {
+  const lists = await Promise.all(RELEASE_STORES.map(async (store) => (
+    await client.list(store as ResourceType<Secret>, { labelSelector: RELEASES }, signal)
+  ).map(({ metadata, data = {} }) => ({ store, metadata, data }))));
+  return lists.flat();
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { stringify } from 'yaml';
-import { CUSTOM_RESOURCE_DEFINITIONS, SECRETS } from '../../../../api/resource-types.ts';
+import { CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, SECRETS } from '../../../../api/resource-types.ts';
 import {
   KEEP, lacksKeepPolicy, readRelease, RESOURCE_POLICY, writeRelease,
 } from '../../../../cli/clusters/helm-release.ts';
@@ -43,7 +43,7 @@ describe("Admiralty's definitions before an uninstall of it", () => {
     await keepCrds(memoryMigration(cluster));
     assert.deepEqual([policyOf(cluster, CHAPERONS), policyOf(cluster, 'issuers.cert-manager.io')], [KEEP, undefined]);
     for (const name of ['mc.v1', 'mc.v2']) {
-      assert.deepEqual(lacksKeepPolicy(readRelease(dataOf(cluster, name)['release'] ?? ''), []), []);
+      assert.deepEqual(lacksKeepPolicy(readRelease(dataOf(cluster, name)['release'] ?? '')!, []), []);
       assert.equal(dataOf(cluster, name)['release.before-migration'], ADMIRALTYS);
     }
     assert.deepEqual(dataOf(cluster, 'by-hand'), { release: ADMIRALTYS });
@@ -84,6 +84,36 @@ describe("Admiralty's definitions before an uninstall of it", () => {
     };
     await assert.rejects(keepCrds(memoryMigration(cluster)), { code: 'StillInUse', message: new RegExp(CHAPERONS) });
   });
+});
+
+describe("a release of Admiralty's in a ConfigMap, as HELM_DRIVER=configmap stores it", () => {
+  it('is kept, and is given back byte for byte', async () => {
+    const release = writeRelease(readRelease(ADMIRALTYS)!, CONFIG_MAPS);
+    const cluster = new MemoryCluster([CUSTOM_RESOURCE_DEFINITIONS, definition(CHAPERONS)]);
+    cluster.put(CONFIG_MAPS, secret('mc.v1', { release }));
+    const stored = () => cluster.find(CONFIG_MAPS, 'mc.v1', 'adm')?.['data'] as Readonly<Record<string, string>>;
+    await keepCrds(memoryMigration(cluster));
+    assert.deepEqual(lacksKeepPolicy(readRelease(stored()['release'] ?? '', CONFIG_MAPS)!, []), []);
+    await restoreReleases(memoryMigration(cluster));
+    assert.deepEqual(stored(), { release });
+  });
+});
+
+describe('a release of somebody else that nobody can read', () => {
+  const broken = {
+    'is no base64': '!', 'is no gzip': Buffer.from('bm90IGd6aXA=').toString('base64'),
+    'has no manifest': writeRelease({ name: 'other' }),
+    'has the same key twice': writeRelease({ manifest: '---\nkind: ClusterRole\nkind: ClusterRole\n' }),
+  };
+  for (const [what, release] of Object.entries(broken)) {
+    it(`does not stop a migration where it ${what}`, async () => {
+      const cluster = world();
+      cluster.put(SECRETS, secret('broken.v1', { release }));
+      await keepCrds(memoryMigration(cluster));
+      assert.deepEqual(lacksKeepPolicy(readRelease(dataOf(cluster, 'mc.v1')['release'] ?? '')!, []), []);
+      assert.deepEqual(dataOf(cluster, 'broken.v1'), { release });
+    });
+  }
 });
 
 describe("a release of Admiralty's that is given back", () => {
