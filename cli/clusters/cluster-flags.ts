@@ -5,7 +5,7 @@ import { openCluster, userAgent, type OpenCluster } from '../../kubernetes/clien
 import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { AppError } from '../../process/errors.ts';
 import { untilStopped } from '../../process/lifecycle.ts';
-import { requireLabel } from '../output/object-names.ts';
+import { requireLabel, requireObjectName } from '../output/object-names.ts';
 
 /** Which cluster a command works on. */
 export interface ClusterFlags {
@@ -69,7 +69,7 @@ export function parseTarget(argument: string): TargetRef {
   if (rest.length > 0) throw new AppError(
     'BadInput', `A target is NAME (a ClusterTarget) or NAMESPACE/NAME (a Target), not ${JSON.stringify(argument)}.`,
   );
-  requireLabel('The name of a target', second ?? first);
+  requireObjectName('The name of a target', second ?? first);
   if (second === undefined) return { kind: 'ClusterTarget', name: first };
   requireLabel('The namespace of a target', first);
   return { kind: 'Target', namespace: first, name: second };

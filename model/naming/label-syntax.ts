@@ -12,6 +12,11 @@ export function isDnsLabel(text: string): boolean {
   return DNS_LABEL.test(text);
 }
 
+/** Whether it is a DNS subdomain (RFC 1123), as names of most objects are. */
+export function isDnsSubdomain(text: string): boolean {
+  return text.length <= 253 && DOMAIN.test(text);
+}
+
 /** Whether it is a valid label. */
 export function isLabel(key: string, value: string): boolean {
   return isQualifiedName(key) && (value === '' || NAME.test(value));
@@ -33,5 +38,5 @@ export function acceptedAnnotations(annotations: StringMap): StringMap {
 export function isQualifiedName(key: string): boolean {
   const [name = '', domain, ...more] = key.split('/').toReversed();
   return NAME.test(name) && more.length === 0
-    && (domain === undefined || (domain.length <= 253 && DOMAIN.test(domain)));
+    && (domain === undefined || isDnsSubdomain(domain));
 }

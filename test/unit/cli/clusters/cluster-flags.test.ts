@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { EXPIRES_AFTER_ANNOTATION, MOVE_LABEL } from '../../../../api/objects/keys.ts';
-import { parseSeconds } from '../../../../cli/clusters/cluster-flags.ts';
+import { parseSeconds, parseTarget } from '../../../../cli/clusters/cluster-flags.ts';
 import { expiryOf } from '../../../../scheduler/policies/move-expiry.ts';
 
 describe('the timeout of a drain or a move', () => {
@@ -23,4 +23,14 @@ describe('the timeout of a drain or a move', () => {
     };
     assert.equal(expiryOf(policy), Date.parse('2026-01-01T10:00:00Z') + seconds * 1_000);
   });
+});
+
+describe('a target on the command line', () => {
+  it('has any name that an object can have', () => {
+    assert.deepEqual(parseTarget('prod.eu-west'), { kind: 'ClusterTarget', name: 'prod.eu-west' });
+    assert.deepEqual(parseTarget('shop/a.b'), { kind: 'Target', namespace: 'shop', name: 'a.b' });
+  });
+  for (const text of ['', '.', 'a..b', 'A', 'a/', '/a', 'a.b/c', 'a/b/c', `a.${'b'.repeat(252)}`]) {
+    it(`is not "${text.slice(0, 9)}"`, () => assert.throws(() => parseTarget(text), { code: 'BadInput' }));
+  }
 });
