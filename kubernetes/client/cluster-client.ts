@@ -3,6 +3,7 @@ import type { ResourceType } from '../../api/objects/group-version.ts';
 import { apiVersionOf } from '../../api/resource-types.ts';
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import type { PatchType, Preconditions, Subresource } from '../../model/objects/plan.ts';
+import { isExpired } from '../flow/api-error.ts';
 import type { Fence } from '../flow/fence.ts';
 import { readSlim } from '../json/managed-fields.ts';
 import type { ConnectTimeout } from '../http/pending-call.ts';
@@ -151,9 +152,18 @@ export class ClusterClient {
     );
   }
 
-  /** Reads all objects, page by page. */
+  /** Reads all objects, page by page; at once where the pages before have expired meanwhile, as client-go does. */
   async list<T extends KubernetesObject>(
     type: ResourceType<T>, selection: Selection = {}, signal?: AbortSignal,
+  ): Promise<T[]> {
+    return this.#pages(type, selection, signal).catch(async (error: unknown) => {
+      if (!isExpired(error)) throw error;
+      return [...(await this.listPage(type, selection, { limit: 0 }, signal)).items];
+    });
+  }
+
+  async #pages<T extends KubernetesObject>(
+    type: ResourceType<T>, selection: Selection, signal: AbortSignal | undefined,
   ): Promise<T[]> {
     const items: T[] = [];
     let next: string | undefined;

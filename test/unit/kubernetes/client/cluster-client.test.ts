@@ -8,7 +8,7 @@ import {
 import { ClusterClient, pathOf, selectors, type ObjectName } from '../../../../kubernetes/client/cluster-client.ts';
 import type { Call, Transport } from '../../../../kubernetes/http/transport.ts';
 import { haveOneHiddenClass } from '../../../support/rules/hidden-class.ts';
-import { ScriptedApiServer } from '../../../support/doubles/scripted-api-server.ts';
+import { ScriptedApiServer, status } from '../../../support/doubles/scripted-api-server.ts';
 
 const GROUP = '/apis/multicluster.admiralty.io/v1alpha1';
 
@@ -106,6 +106,15 @@ describe('ClusterClient', () => {
     const second = await server.next();
     assert.equal(second.query.get('continue'), 'more');
     second.answerPage('5', '', { metadata: { name: '2' } });
+    assert.deepEqual((await all).map((pod) => pod.metadata.name), ['1', '2']);
+  });
+
+  it('reads a list at once when its next page has expired, and gives no object twice', async () => {
+    const all = server.client.list(PODS);
+    (await server.next()).answerPage('5', 'more', { metadata: { name: '1' } });
+    (await server.next()).answer(410, status(410, 'Expired', 'The provided continue parameter is too old'));
+    const whole = await server.list('9', { metadata: { name: '1' } }, { metadata: { name: '2' } });
+    assert.deepEqual([...whole.query], [['limit', '0']]);
     assert.deepEqual((await all).map((pod) => pod.metadata.name), ['1', '2']);
   });
 
