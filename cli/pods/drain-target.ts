@@ -3,11 +3,13 @@
 import type { Pod } from '../../api/objects/core.ts';
 import { NODES, PODS } from '../../api/resource-types.ts';
 import { within } from '../../kubernetes/flow/abort.ts';
+import { delay } from '../../kubernetes/flow/backoff.ts';
 import { isConflict, isInEndingNamespace, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { virtualNodeName } from '../../model/naming/names.ts';
 import { controllerOf, isTerminal, isTerminating, objectKey } from '../../model/pod/pod.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
+import { toleratesTaint } from '../../model/pod/tolerations.ts';
 import { AppError } from '../../process/errors.ts';
 import { evictPod } from '../../targets/proxy-pods.ts';
 import type { Progress } from '../clusters/apply-objects.ts';
@@ -24,6 +26,7 @@ export interface DrainOptions {
   readonly forMs: number;
 }
 
+const CORDON_TAINT = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
 const POLL_INTERVAL_MS = 250;
 /** kubectl's retry interval for an eviction blocked by a budget, in ms. */
 const BUDGET_RETRY_MS = 5_000;
@@ -66,27 +69,42 @@ export async function drainTarget(
         '--evict-unmanaged. The target stays cordoned.',
     );
   }
-  const endsAt = performance.now() + options.forMs;
   let deadline = signal;
-  const left = async (): Promise<readonly Pod[]> => podsOf(client, target, signal);
-  await within(options.forMs, signal, (either) => {
-    deadline = either;
-    return Promise.all(
-      pods.filter((pod) => !isTerminating(pod)).map((pod) => evict(client, pod, { tell, signal: either })),
-    );
-  }).catch((error: unknown) => {
+  const isDrained = await within(options.forMs, signal, (either) => (
+    evictAll(client, target, { pods, options }, { tell, signal: deadline = either })
+  )).catch((error: unknown) => {
     if (!deadline.aborted || signal.aborted) throw error;
   });
-  const isEmpty = async () => ((await left()).length === 0 ? true : undefined);
-  const forMs = Math.max(0, endsAt - performance.now());
-  if (await pollUntil(isEmpty, { forMs, everyMs: POLL_INTERVAL_MS }, signal)) {
-    return tell(`target ${targetText(target)} is drained`);
-  }
+  if (isDrained === true) return tell(`target ${targetText(target)} is drained`);
   throw new AppError(
     'Timeout',
-    `These pods have not gone: ${namesOf(await left())}. Their delegates may still be stopping, or a ` +
-      'PodDisruptionBudget forbids it.',
+    `These pods have not gone: ${namesOf(await podsOf(client, target, signal))}. Their delegates may still be ` +
+      'stopping, or a PodDisruptionBudget forbids it.',
   );
+}
+
+/**
+ * Evicts these pods, and those that the scheduler was binding when the target was cordoned; resolves when none is left.
+ */
+async function evictAll(
+  client: ClusterClient, target: TargetRef,
+  { pods, options }: { readonly pods: readonly Pod[]; readonly options: DrainOptions }, { tell, signal }: Progress,
+): Promise<true> {
+  const begun = new Set<string | undefined>();
+  const mayComeLate = (pod: Pod) => !toleratesCordon(pod) && (options.evictUnmanaged || !wouldBeLost(pod));
+  for (let left = pods; left.length > 0; left = await podsOf(client, target, signal)) {
+    const due = left.filter((pod) =>
+      !isTerminating(pod) && !begun.has(pod.metadata.uid) && (left === pods || mayComeLate(pod)));
+    for (const { metadata } of due) begun.add(metadata.uid);
+    await Promise.all(due.map((pod) => evict(client, pod, { tell, signal })));
+    if (due.length === 0) await delay(POLL_INTERVAL_MS, signal);
+  }
+  return true;
+}
+
+/** Its controller's next pod may be placed here again, indefinitely. */
+function toleratesCordon({ spec: { tolerations = [] } }: Pod): boolean {
+  return tolerations.some((toleration) => toleratesTaint(toleration, CORDON_TAINT));
 }
 
 /** No controller would recreate it, and it has not ended (kubectl drain, `unreplicatedFilter`). */

@@ -7,6 +7,7 @@ import { ClusterClient, pathOf } from '../../../kubernetes/client/cluster-client
 import { ServerClock } from '../../../kubernetes/connect/server-clock.ts';
 import { ApiError } from '../../../kubernetes/flow/api-error.ts';
 import type { Call, Transport } from '../../../kubernetes/http/transport.ts';
+import { isRecord } from '../../../model/objects/json-values.ts';
 import { afterMergePatch, frozen } from '../objects/builders.ts';
 
 /** A kind and an object of it. */
@@ -32,12 +33,16 @@ export class MemoryCluster {
   readonly writes: string[] = [];
   /** Called with each call before it is done; what it returns is thrown instead. */
   before: (call: Call) => Error | undefined = () => undefined;
+  /** Called with each call after it was done; what it returns is thrown instead of the answer, which is lost. */
+  after: (call: Call) => Error | undefined = () => undefined;
   /** Most objects of a page; as many as are asked for when it is greater. */
   pageSize = Infinity;
   /** Whether its client was closed. */
   isClosed = false;
   readonly #objects = new Map<string, Found>();
   readonly #unserved = new Set<string>();
+  /** What was applied last, by object and field manager. */
+  readonly #applied = new Map<string, unknown>();
   #version = 0;
 
   constructor(...objects: readonly Stored[]) {
@@ -47,7 +52,10 @@ export class MemoryCluster {
         signal?.throwIfAborted();
         const refusal = this.before(call);
         if (refusal !== undefined) throw refusal;
-        return this.#answer(call);
+        const answer = this.#answer(call);
+        const loss = this.after(call);
+        if (loss !== undefined) throw loss;
+        return answer;
       },
       clock: new ServerClock(),
       close: async () => void (this.isClosed = true),
@@ -74,6 +82,11 @@ export class MemoryCluster {
   /** An object; undefined when it is not there. */
   find(type: ResourceType, name: string, namespace?: string): Found | undefined {
     return this.#objects.get(keyOf(addressIn(pathOf(type, { namespace, name }))));
+  }
+
+  /** All objects by collection, namespace and name. */
+  contents(): ReadonlyMap<string, Found> {
+    return this.#objects;
   }
 
   /** Names of all objects of a kind, with their namespaces. */
@@ -161,17 +174,26 @@ export class MemoryCluster {
     return this.#store(address, object);
   }
 
-  #patch(address: Address, { body, contentType }: Call): Found {
+  #patch(address: Address, call: Call): Found {
+    const { body, contentType } = call;
     const isApply = contentType === 'application/apply-patch+yaml';
     const live = this.#objects.get(keyOf(address));
     if (live === undefined && !isApply) return this.#get(address);
-    const patch = body as Found;
+    const patch = isApply ? this.#applying(address, call) as Found : body as Found;
     if (live !== undefined && patch.metadata !== undefined) requireSame(live, patch.metadata);
     const next = afterMergePatch(live ?? {}, patch) as Found;
     if (live?.['roleRef'] !== undefined && JSON.stringify(live['roleRef']) !== JSON.stringify(next['roleRef'])) {
       throw new ApiError(422, 'Invalid', 'cannot change roleRef');
     }
     return this.#store(address, next);
+  }
+
+  /** An apply takes away what its manager has applied before and applies no more. */
+  #applying(address: Address, { body, query = {} }: Call): unknown {
+    const key = `${query['fieldManager']} ${keyOf(address)}`;
+    const before = this.#applied.get(key);
+    this.#applied.set(key, body);
+    return withRemovals(before, body);
   }
 
   #delete(address: Address, { preconditions }: { readonly preconditions?: ObjectMeta }): object {
@@ -192,6 +214,13 @@ export class MemoryCluster {
     else this.#objects.set(keyOf(address), stored);
     return stored;
   }
+}
+
+function withRemovals(before: unknown, now: unknown): unknown {
+  if (!isRecord(before) || !isRecord(now)) return now;
+  const gone = Object.keys(before).filter((field) => !Object.hasOwn(now, field)).map((field) => [field, null] as const);
+  const kept = Object.entries(now).map(([field, value]) => [field, withRemovals(before[field], value)] as const);
+  return Object.fromEntries([...gone, ...kept]);
 }
 
 function addressIn(path: string): Address {
