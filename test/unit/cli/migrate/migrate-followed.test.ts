@@ -51,16 +51,32 @@ describe('copies that are taken over', () => {
     assert.deepEqual(target.writes, ['PUT /api/v1/namespaces/shop/secrets/key']);
   });
 
-  it('that change or go while they are written to are left to the next run', async () => {
+  it('that change while they are written to are read again, and those that go are left', async () => {
     const source = new MemoryCluster([SECRETS, parent('key')], [CONFIG_MAPS, parent('a')]);
     const target = new MemoryCluster([SECRETS, copyOf('key', 'hub')], [CONFIG_MAPS, copyOf('a', 'hub')]);
+    let changes = 2;
     target.before = ({ method }) => {
-      if (method === 'PUT') target.put(SECRETS, copyOf('key', 'hub'));
+      if (method === 'PUT' && (changes -= 1) >= 0) target.put(SECRETS, copyOf('key', 'hub'));
       if (method === 'PATCH') target.drop(CONFIG_MAPS, { namespace: 'shop', name: 'a' });
       return undefined;
     };
     await takeFollowed(memoryMigration(source, { targets: [memoryTarget(target, 'eu')] }));
-    assert.deepEqual([clusterOf(target, SECRETS, 'key'), target.writes], ['hub', []]);
+    assert.deepEqual([clusterOf(target, SECRETS, 'key'), target.writes.length], ['own-id', 1]);
+  });
+
+  it('free objects that somebody changes meanwhile, and end with an error where that never ends', async () => {
+    const source = new MemoryCluster([INGRESSES, parent('a', { finalizers: ['multicluster.admiralty.io/eu'] })]);
+    let changes = Infinity;
+    const labels = () => ({ labels: { at: String(changes) }, finalizers: ['multicluster.admiralty.io/eu'] });
+    source.before = ({ method }) => void (
+      method === 'PATCH' && (changes -= 1) >= 0 && source.put(INGRESSES, parent('a', labels()))
+    );
+    await assert.rejects(takeFollowed(memoryMigration(source)), {
+      code: 'Timeout', message: /Some ingresses change faster.*run the same/,
+    });
+    changes = 1;
+    await takeFollowed(memoryMigration(source));
+    assert.deepEqual(source.find(INGRESSES, 'a', 'shop')?.metadata.finalizers, []);
   });
 
   it('free the objects in the source: Admiralty, which alone would, has ended', async () => {
