@@ -4,7 +4,7 @@ import type { KubernetesObject } from '../../api/objects/core.ts';
 import {
   CLUSTER_ROLE_BINDINGS, CLUSTER_SOURCES, ROLE_BINDINGS, SERVICE_ACCOUNTS, SOURCES,
 } from '../../api/resource-types.ts';
-import { ignoreStale, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
+import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import { CLUSTER_SUMMARY_VIEWER_ROLE, SOURCE_ROLE } from '../../model/access/component-accounts.ts';
 import type { BindingObject } from '../../model/access/rbac-objects.ts';
 import { joinName, MAX_NAME_LENGTH } from '../../model/naming/names.ts';
@@ -108,5 +108,5 @@ async function remove(
   { client, signal }: Migration, { kind, metadata: { namespace, name = '' } }: KubernetesObject,
 ): Promise<void> {
   const type = DEPENDENT_TYPES.find((known) => known.kind === kind) ?? CLUSTER_ROLE_BINDINGS;
-  await client.delete(type, { namespace, name }, {}, signal).catch(ignoreStale);
+  await client.delete(type, { namespace, name }, {}, signal).catch(unless(isNotFound));
 }

@@ -55,14 +55,23 @@ export async function disableAdmiraltyWebhook(migration: Migration): Promise<voi
 
 /**
  * Makes Admiralty's configuration, which points to the running webhook of Isthmus, match elected pods again, and that
- * of Isthmus no longer.
+ * of Isthmus no longer. Does not wait for that webhook where the migration stopped before the switch: it may never run.
  */
 export async function restoreAdmiraltyConfiguration(migration: Migration): Promise<void> {
-  const ours = await untilWebhookAnswers(migration);
-  await eachOfTheirs(
-    migration, (webhook, before) => (receivesPods(webhook) ? webhook : toUs(before?.webhook ?? webhook, ours)),
-  );
-  const { metadata: { resourceVersion }, webhooks = [] } = await ourConfiguration(migration);
+  let isSilenced = false;
+  await eachOfTheirs(migration, (webhook) => {
+    isSilenced ||= !receivesPods(webhook);
+    return webhook;
+  });
+  if (isSilenced) {
+    const ours = await untilWebhookAnswers(migration);
+    await eachOfTheirs(
+      migration, (webhook, before) => (receivesPods(webhook) ? webhook : toUs(before?.webhook ?? webhook, ours)),
+    );
+  }
+  const found = await findOurs(migration);
+  if (found === undefined) return;
+  const { metadata: { resourceVersion }, webhooks = [] } = found;
   const withoutRules = webhooks.map((webhook) => (
     webhook.name === WEBHOOK_NAME || webhook.failurePolicy !== 'Ignore' ? { ...webhook, rules: [] } : webhook
   ));
@@ -72,15 +81,17 @@ export async function restoreAdmiraltyConfiguration(migration: Migration): Promi
   );
 }
 
-/** Points Admiralty's configuration back to its own webhook once that responds; until then that of Isthmus continues.
- * */
+/**
+ * Points Admiralty's configuration back to its own webhook once that responds; until then that of Isthmus continues,
+ * where there is one that serves.
+ */
 export async function restoreAdmiraltyWebhook(migration: Migration): Promise<void> {
-  const ours = await ourWebhook(migration);
+  const ours = webhookIn(await findOurs(migration));
   await untilSo("Admiralty's webhook answers", async () => {
     await eachOfTheirs(migration, (webhook, before) => before?.webhook ?? webhook, true);
     const problem = await probe(migration);
     if (problem === undefined) return true;
-    if (ours !== undefined) await eachOfTheirs(migration, (webhook) => toUs(webhook, ours));
+    if (serves(ours)) await eachOfTheirs(migration, (webhook) => toUs(webhook, ours));
     migration.tell(`  Admiralty's webhook does not answer yet: ${problem}`);
     return false;
   }, migration);
@@ -110,9 +121,13 @@ async function probe({ client, signal }: Migration): Promise<string | undefined>
   return undefined;
 }
 
-async function ourConfiguration({ client, signal }: Migration): Promise<MutatingWebhookConfiguration> {
-  const found = await client.get(MUTATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK_CONFIGURATION_NAME }, signal)
+function findOurs({ client, signal }: Migration): Promise<MutatingWebhookConfiguration | undefined> {
+  return client.get(MUTATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK_CONFIGURATION_NAME }, signal)
     .catch(unless(isNotFound));
+}
+
+async function ourConfiguration(migration: Migration): Promise<MutatingWebhookConfiguration> {
+  const found = await findOurs(migration);
   if (found === undefined) throw new AppError(
     'NotFound',
     'Isthmus has no webhook configuration in this cluster. Install it as a source: "isthmus migrate admiralty", or ' +
@@ -121,17 +136,22 @@ async function ourConfiguration({ client, signal }: Migration): Promise<Mutating
   return found;
 }
 
-async function ourWebhook(migration: Migration): Promise<AdmiraltyWebhook | undefined> {
-  return (await ourConfiguration(migration)).webhooks?.find(({ name }) => name === WEBHOOK_NAME);
+function webhookIn(configuration: MutatingWebhookConfiguration | undefined): AdmiraltyWebhook | undefined {
+  return configuration?.webhooks?.find(({ name }) => name === WEBHOOK_NAME);
 }
 
-/** Our webhook, with the CA bundle that its process writes once it serves. Throws AppError `Timeout`. */
+/** Its process writes the CA bundle once it serves. */
+function serves(webhook: AdmiraltyWebhook | undefined): webhook is AdmiraltyWebhook {
+  return (webhook?.clientConfig.caBundle ?? '') !== '';
+}
+
+/** Our webhook, with its CA bundle. Throws AppError `Timeout`. */
 export async function untilWebhookAnswers(migration: Migration): Promise<AdmiraltyWebhook> {
   await untilSo(
     "our webhook serves (start it: the chart's Deployments, or \"isthmus run\")",
-    async () => ((await ourWebhook(migration))?.clientConfig.caBundle ?? '') !== '', migration,
+    async () => serves(webhookIn(await ourConfiguration(migration))), migration,
   );
-  const ours = await ourWebhook(migration);
+  const ours = webhookIn(await findOurs(migration));
   if (ours === undefined) throw new AppError(
     'NotFound', 'The webhook configuration of Isthmus has just been changed. Run the same command again.',
   );

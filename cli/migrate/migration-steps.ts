@@ -121,7 +121,7 @@ export function returnSteps(isSource: boolean): readonly Step[] {
   ];
   const target: readonly Step[] = [
     { title: "start Admiralty's controllers", run: (migration) => startProcess('controller-manager', migration) },
-    { title: "let the API server call Admiralty's webhook again", run: giveBackInTarget },
+    { title: "let the API server call Admiralty's webhook again", run: restoreAdmiraltyWebhook },
   ];
   const after: readonly Step[] = [
     { title: "wait for Admiralty's permissions of sources", run: untilPermissionsReturned },
@@ -200,7 +200,8 @@ async function verify(migration: Migration): Promise<void> {
 }
 
 async function standBy(migration: Migration, isSource: boolean): Promise<void> {
-  await writeRecord(migration, { standby: TAKEN_BACK, ...(isSource && { webhook: TAKEN_BACK }) });
+  await writeRecord(migration, { standby: TAKEN_BACK, ...(isSource && { webhook: TAKEN_BACK }) })
+    .catch(unless(isNotFound)); // without its namespace Isthmus does not run
   await untilStandby(migration);
   for (const type of [VALIDATING_ADMISSION_POLICY_BINDINGS, VALIDATING_ADMISSION_POLICIES]) {
     for (const name of PROXY_POLICY_NAMES) {
@@ -216,11 +217,4 @@ async function releaseSummaryAndChaperons(migration: Migration): Promise<void> {
     .patch(CLUSTER_SUMMARIES, { name: CLUSTER_SUMMARY_NAME }, { patchType: 'merge', patch: { observed: null } }, signal)
     .catch(unless(isNotFound));
   await releaseChaperons(migration);
-}
-
-async function giveBackInTarget(migration: Migration): Promise<void> {
-  const found = await migration.client
-    .get(MUTATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK_CONFIGURATION_NAME }, migration.signal)
-    .catch(unless(isNotFound));
-  if (found !== undefined) await restoreAdmiraltyWebhook(migration);
 }
