@@ -6,11 +6,12 @@ import {
   VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS,
 } from '../../../../api/resource-types.ts';
 import { peerClusters, type PeeringRequest } from '../../../../cli/join/peer-clusters.ts';
-import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
+import { ApiError, UnreachableError } from '../../../../kubernetes/flow/api-error.ts';
 import {
   SOURCE_OBJECT_POLICY, SOURCE_ROLE, SOURCE_TOKEN_POLICY, TARGET_SECRET_READER_ROLE,
 } from '../../../../model/access/component-accounts.ts';
 import { PART_OF } from '../../../../model/access/rbac-objects.ts';
+import { storedIn } from '../../../support/doubles/memory-admiralty.ts';
 import { MemoryCluster, type Stored } from '../../../support/doubles/memory-cluster.ts';
 
 const name = (of: string, labels = {}): KubernetesObject => ({ metadata: { name: of, labels } });
@@ -165,4 +166,28 @@ describe('two clusters that are peered', () => {
     assert.notDeepEqual(source.find(CLUSTER_TARGETS, 'eu')?.metadata.labels, undefined);
     assert.deepEqual(source.find(CLUSTER_TARGETS, 'eu')?.metadata.labels, PART_OF);
   });
+
+  for (const delegation of [undefined, 'Pod'] as const) {
+    for (const when of ['before', 'after'] as const) {
+      it(`are peered as they should be when the command ended ${when} any call, and is typed again (${
+        delegation ?? 'PodChaperon'})`, async () => {
+        const whole = world();
+        let calls = 0;
+        for (const cluster of [whole.source, whole.target]) cluster[when] = () => void (calls += 1);
+        await whole.peer({ delegation });
+        const expected = [whole.source, whole.target].map(storedIn);
+        for (let nth = 1; nth <= calls; nth += 1) {
+          const { source, target, peer } = world();
+          let count = 0;
+          for (const cluster of [source, target]) {
+            cluster[when] = () => ((count += 1) >= nth ? new UnreachableError('reset') : undefined);
+          }
+          await assert.rejects(peer({ delegation }), `call ${nth} of ${calls}`);
+          for (const cluster of [source, target]) cluster[when] = () => undefined;
+          await peer({ delegation });
+          assert.deepEqual([source, target].map(storedIn), expected, `call ${nth} of ${calls}`);
+        }
+      });
+    }
+  }
 });
