@@ -4,7 +4,7 @@ import { Command } from 'commander';
 import { exitWith } from '../../process/lifecycle.ts';
 import { diagnose, findingLines, hasErrors } from '../checks/doctor-checks.ts';
 import type { Finding } from '../checks/doctor-facts.ts';
-import { inspect, withInspectionFlags, type InspectionFlags, type InspectionFormat } from './inspection.ts';
+import { inspect, printLines, withInspectionFlags, type InspectionFlags, type InspectionFormat } from './inspection.ts';
 import { structured } from '../output/structured.ts';
 
 /** The command for commander. */
@@ -21,7 +21,7 @@ export function doctorCommand(): Command {
 
 async function doctor(flags: InspectionFlags): Promise<void> {
   const findings = diagnose(await inspect(flags, 'doctor'));
-  console.log(printedFindings(findings, flags.output));
+  printLines(printedFindings(findings, flags.output));
   if (hasErrors(findings)) exitWith(1);
 }
 

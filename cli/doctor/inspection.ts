@@ -23,6 +23,11 @@ export function withInspectionFlags(command: Command, formats: string, more: rea
   );
 }
 
+/** Prints a text, and no empty line where there is none, as of names. */
+export function printLines(text: string): void {
+  if (text !== '') console.log(text);
+}
+
 /** Gathers the facts, with a progress notice when that takes long. */
 export function inspect(flags: InspectionFlags<string>, command: string): Promise<DoctorFacts> {
   return withCluster(flags, command, (cluster, signal) => withProgressNotice(

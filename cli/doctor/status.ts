@@ -5,7 +5,7 @@ import { dotMap } from '../output/dot-map.ts';
 import { svgMap } from '../output/svg-map.ts';
 import { clusterMap } from './cluster-map.ts';
 import { clusterStatus, statusText, type ClusterStatus } from './cluster-status.ts';
-import { inspect, withInspectionFlags, type InspectionFlags, type InspectionFormat } from './inspection.ts';
+import { inspect, printLines, withInspectionFlags, type InspectionFlags, type InspectionFormat } from './inspection.ts';
 import { structured } from '../output/structured.ts';
 
 const MAPS = { dot: dotMap, svg: svgMap } as const;
@@ -27,7 +27,7 @@ export function statusCommand(): Command {
 
 async function show(flags: InspectionFlags<StatusFormat>): Promise<void> {
   const status = clusterStatus(await inspect(flags, 'status'));
-  console.log(printedStatus(status, flags.output));
+  printLines(printedStatus(status, flags.output));
   if (status.problems.errors > 0 || status.unread.length > 0) exitWith(1);
 }
 

@@ -89,6 +89,11 @@ describe('a user who may read targets alone', () => {
     assert.equal(code, 1);
   });
 
+  it('sees no line of names where there is nothing to name', async () => {
+    const { flags } = await start(somePermissions);
+    assert.equal((await isthmusHere('status', '-o', 'name', ...flags)).stdout, '');
+  });
+
   it('sees on the map of status what may be missing from it', async () => {
     const { flags } = await start(somePermissions);
     const { stdout, code } = await isthmusHere('status', '-o', 'svg', ...flags);
