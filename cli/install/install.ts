@@ -4,7 +4,9 @@ import { POD_PATH } from '../../api/admission-rules.ts';
 import type { Condition, KubernetesObject } from '../../api/objects/core.ts';
 import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
-import { CLUSTER_TARGETS, CUSTOM_RESOURCE_DEFINITIONS, TARGETS } from '../../api/resource-types.ts';
+import {
+  CLUSTER_TARGETS, CUSTOM_RESOURCE_DEFINITIONS, TARGETS, VALIDATING_ADMISSION_POLICIES,
+} from '../../api/resource-types.ts';
 import { detectAdmiralty } from '../../targets/admiralty/admiralty-detection.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { customResourceDefinitions, serviceDiscoveryCrds } from '../../manifests/objects/crds.ts';
@@ -26,7 +28,7 @@ import { withoutKeptDefinition } from './kept-definitions.ts';
 import { keepWebhookUrl, moveWebhooks } from './webhook-address.ts';
 import { requireLabel } from '../output/object-names.ts';
 import { isOfIsthmus, removeOwn, requireOwn } from '../clusters/own-objects.ts';
-import { listIfServed } from '../clusters/served-objects.ts';
+import { listIfServed, orNotFound } from '../clusters/served-objects.ts';
 
 /** Field manager of `isthmus install`; the webhook's CA bundle has another one and stays. */
 export const INSTALL_FIELD_MANAGER = 'isthmus-install';
@@ -140,10 +142,14 @@ export function webhookUrl(text: string): string {
 
 /**
  * Applies everything and waits until the cluster serves our CRDs. Takes over Admiralty's CRDs but for PodChaperons.
- * @throws AppError `BadInput` for objects of others under our names, `Timeout` when the CRDs are not established within
- * 30 s; what {@link ClusterClient} throws.
+ * @throws AppError `NotFound` for an older Kubernetes, `BadInput` for objects of others under our names, `Timeout` when
+ * the CRDs are not established within 30 s; what {@link ClusterClient} throws.
  */
 export async function installInto(client: ClusterClient, options: InstallOptions, progress: Progress): Promise<void> {
+  await client.listPage(VALIDATING_ADMISSION_POLICIES, {}, { limit: 1 }, progress.signal).catch(orNotFound(
+    'This cluster does not serve ValidatingAdmissionPolicies: Isthmus needs Kubernetes 1.30 or newer. Nothing was ' +
+      'changed.',
+  ));
   const objects = await withoutKeptDefinition(
     client, installManifests(options).filter(({ kind }) => kind !== 'Namespace'), progress.signal,
   );

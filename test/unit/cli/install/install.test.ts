@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { installOptions, nextSteps, webhookUrl } from '../../../../cli/install/install.ts';
+import { installInto, installOptions, nextSteps, webhookUrl } from '../../../../cli/install/install.ts';
+import { VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS } from '../../../../api/resource-types.ts';
 import { AppError } from '../../../../process/errors.ts';
+import { MemoryCluster } from '../../../support/doubles/memory-cluster.ts';
 
 const isBadInput = (pattern: RegExp) =>
   (error: unknown) => error instanceof AppError && error.code === 'BadInput' && pattern.test(error.message);
@@ -51,6 +53,16 @@ describe('installOptions', () => {
       () => installOptions({ namespace: 'Isthmus_System' }), isBadInput(/--namespace must be a DNS-1123 label/),
     );
   });
+});
+
+it('isthmus install changes nothing in a cluster that is older than 1.30', async () => {
+  const cluster = new MemoryCluster()
+    .withoutKinds(VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS);
+  const progress = { tell: () => undefined, signal: new AbortController().signal };
+  await assert.rejects(installInto(cluster.client, { installNamespace: 'ns' }, progress), {
+    code: 'NotFound', message: /does not serve ValidatingAdmissionPolicies.*Kubernetes 1\.30 or newer/,
+  });
+  assert.deepEqual(cluster.writes, []);
 });
 
 describe('nextSteps', () => {
