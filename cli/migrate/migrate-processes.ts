@@ -5,6 +5,7 @@ import type { ResourceType } from '../../api/objects/group-version.ts';
 import { DEPLOYMENTS, LEASES, PODS } from '../../api/resource-types.ts';
 import { readAdmiraltyLeases } from '../../targets/admiralty/admiralty-detection.ts';
 import { ignoreStale } from '../../kubernetes/flow/api-error.ts';
+import { isTerminal } from '../../model/pod/pod.ts';
 import { isHeld } from '../../model/naming/live-admiralty.ts';
 import type { AdmiraltyComponent, Deployment } from './admiralty-installation.ts';
 import { leaseName } from '../run/leadership.ts';
@@ -28,7 +29,9 @@ export async function stopProcess(component: AdmiraltyComponent, migration: Migr
       Object.entries(deployment.spec.selector.matchLabels ?? {}).map(([key, value]) => `${key}=${value}`).join(',');
     await untilSo(
       `${namespace}/${name} has no pods`,
-      async () => (await client.list(PODS, { namespace, labelSelector }, signal)).length === 0, migration,
+      // one that was evicted stays when its Deployment is scaled
+      async () => (await client.list(PODS, { namespace, labelSelector }, signal))
+        .every(({ status }) => isTerminal(status?.phase)), migration,
     );
   }
   await untilNobodyRenews(component, migration);

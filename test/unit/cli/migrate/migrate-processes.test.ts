@@ -46,6 +46,13 @@ describe('a process of Admiralty that is stopped', () => {
     assert.equal(time.waits.length, 3);
   });
 
+  it('is stopped also where a pod of it stays that a node has evicted', async (t) => {
+    const { cluster, stop, time } = stopping(t);
+    cluster.put(PODS, { ...SCHEDULER_POD, status: { phase: 'Failed' } } as typeof SCHEDULER_POD);
+    await stop();
+    assert.deepEqual(time.waits, []);
+  });
+
   it('is waited for until its Lease has expired, which then is deleted', async (t) => {
     const { cluster, stop, time } = stopping(t);
     cluster.put(LEASES, heldLease('adm', LEASE, 15));
