@@ -2,7 +2,7 @@
 import { checkAdmiralty } from './doctor-admiralty-check.ts';
 import { checkCrds, checkPermissions, checkUnread } from './doctor-install-checks.ts';
 import { checkDrift } from './doctor-drift-checks.ts';
-import { ADMIRALTY_WEBHOOKS, LEASES_OF_ADMIRALTY, type DoctorFacts, type Finding } from './doctor-facts.ts';
+import { ADMIRALTY_WEBHOOKS, LEASES_OF_ADMIRALTY, TRIAL_POD, type DoctorFacts, type Finding } from './doctor-facts.ts';
 import {
   checkClocks, checkCredentials, checkRanges, checkSources, checkTargets, checkVersions,
 } from './doctor-peer-checks.ts';
@@ -34,7 +34,7 @@ const CHECKS: readonly Check[] = [
     needs: ['clusterroles', 'clusterrolebindings', 'roles', 'rolebindings'],
   },
   { name: 'Components', run: checkComponents, needs: ['leases'] },
-  { name: 'Webhook', run: checkWebhook, needs: ['mutatingwebhookconfigurations', 'namespaces', ...TARGETS] },
+  { name: 'Webhook', run: checkWebhook, needs: ['mutatingwebhookconfigurations', 'namespaces', TRIAL_POD, ...TARGETS] },
   {
     name: 'Certificates', run: checkCertificates, needs: [],
     optionalNeeds: ['mutatingwebhookconfigurations', ...TARGETS],

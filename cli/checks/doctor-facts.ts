@@ -53,6 +53,8 @@ export type WebhookProbe =
   | { readonly kind: 'mutated' }
   /** The pod was returned unchanged. */
   | { readonly kind: 'bypassed'; readonly namespace: string }
+  /** Others than the webhook deny it in every namespace. */
+  | { readonly kind: 'denied-by-others'; readonly message: string }
   | { readonly kind: 'failed'; readonly message: string };
 
 /** Something that could not be read. */
@@ -66,6 +68,8 @@ export interface Unread {
 
 /** Admiralty's webhook configurations, as {@link DoctorFacts.unread} names them. */
 export const ADMIRALTY_WEBHOOKS = 'webhooks of Admiralty';
+/** A pod that is created as a dry run, likewise. */
+export const TRIAL_POD = 'dry runs of pods';
 /** The Leases of Admiralty's processes, likewise. */
 export const LEASES_OF_ADMIRALTY = 'leases of Admiralty';
 

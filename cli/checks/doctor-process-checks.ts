@@ -76,6 +76,11 @@ export function checkWebhook({ webhook, probe, targets }: DoctorFacts): readonly
         'Run "isthmus install" again: the selectors of the configuration were changed. With failurePolicy Ignore ' +
           'the webhook may be down.',
       );
+    case 'denied-by-others':
+      return finding(
+        'warning', `no namespace that has opted in takes the pod of a dry run, so it could not be tested: ` +
+          probe.message,
+      );
     case 'failed':
       return finding(
         'error', `the API server cannot reach it: ${probe.message}`,

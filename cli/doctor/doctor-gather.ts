@@ -7,10 +7,8 @@ import {
   DEPLOYMENTS, LEASES, MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES, NODES, POD_CHAPERONS, PODS, ROLE_BINDINGS, ROLES,
   SECRET_COPIES, SECRETS, SOURCES, TARGET_DISCOVERIES,
 } from '../../api/resource-types.ts';
-import {
-  ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, PROXY_SCHEDULER,
-} from '../../api/objects/keys.ts';
-import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
+import { NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE } from '../../api/objects/keys.ts';
+import type { KubernetesObject } from '../../api/objects/core.ts';
 import { readAdmiraltyLeases, readWebhookConfigurations } from '../../targets/admiralty/admiralty-detection.ts';
 import { isForbidden, isNotFound, isUnauthorized, UnreachableError, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient, Selection } from '../../kubernetes/client/cluster-client.ts';
@@ -20,12 +18,12 @@ import { ADMIRALTY_LEASES, evidenceOfAdmiralty, type AdmiraltyEvidence } from '.
 import { PART_OF } from '../../model/access/rbac-objects.ts';
 import { PROXY_PODS, VIRTUAL_NODES } from '../../model/proxy/proxy-selection.ts';
 import { joiningSecretName } from '../../peering/access/target-access.ts';
-import { messageOf } from '../../process/errors.ts';
 import { version } from '../../process/version.ts';
 import { gatherTargets } from './doctor-gather-targets.ts';
 import {
-  ADMIRALTY_WEBHOOKS, LEASES_OF_ADMIRALTY, storedKey, type DoctorFacts, type WebhookProbe,
+  ADMIRALTY_WEBHOOKS, LEASES_OF_ADMIRALTY, storedKey, TRIAL_POD, type DoctorFacts,
 } from '../checks/doctor-facts.ts';
+import { tryElectedPod, type Trial } from '../clusters/trial-pod.ts';
 import { FactReader, versionOf } from './fact-reader.ts';
 import { interruptedMoves } from '../pods/move.ts';
 import { probeServer } from './server-probe.ts';
@@ -113,25 +111,11 @@ async function storedObjects(reader: FactReader): Promise<ReadonlyMap<string, Ku
   return new Map(lists.flat().map((object) => [storedKey(object), object]));
 }
 
-/** A dry run of an elected pod: shows whether the API server reaches the webhook. */
-async function probeWebhook(reader: FactReader): Promise<WebhookProbe> {
+/** Whether the API server reaches the webhook. */
+async function probeWebhook(reader: FactReader): Promise<Trial> {
   const { client, signal } = reader;
-  const [first] =
+  const optedIn =
     await reader.list(NAMESPACES, { labelSelector: `${NAMESPACE_OPT_IN_LABEL}=${NAMESPACE_OPT_IN_VALUE}` });
-  const namespace = first?.metadata.name;
-  if (namespace === undefined) return { kind: 'not-opted-in' };
-  const pod: Pod = {
-    apiVersion: 'v1', kind: 'Pod',
-    metadata: { namespace, generateName: 'isthmus-doctor-', annotations: { [ELECT_ANNOTATION]: '' } },
-    spec: { containers: [{ name: 'pause', image: 'registry.k8s.io/pause:3.10' }] },
-  };
-  try {
-    const stored = await client.transport.call<Pod>(
-      { method: 'POST', path: `/api/v1/namespaces/${namespace}/pods`, query: { dryRun: 'All' }, body: pod }, signal,
-    );
-    return stored.spec.schedulerName === PROXY_SCHEDULER ? { kind: 'mutated' } : { kind: 'bypassed', namespace };
-  } catch (error) {
-    signal.throwIfAborted();
-    return { kind: 'failed', message: messageOf(error) };
-  }
+  const names = optedIn.map(({ metadata: { name = '' } }) => name);
+  return (await reader.try(TRIAL_POD, tryElectedPod(client, names, signal))) ?? { kind: 'not-opted-in' };
 }

@@ -2,20 +2,20 @@
 // Admiralty's configuration points to our webhook in one write; then the configuration of Isthmus matches pods as well,
 // which calls the same webhook twice; then Admiralty's matches nothing.
 import {
-  BEFORE_MIGRATION_ANNOTATION, ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, PROXY_SCHEDULER,
+  BEFORE_MIGRATION_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE,
 } from '../../api/objects/keys.ts';
-import type { Pod, StringMap } from '../../api/objects/core.ts';
+import type { StringMap } from '../../api/objects/core.ts';
 import {
-  MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES, PODS, type MutatingWebhookConfiguration,
+  MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES, type MutatingWebhookConfiguration,
 } from '../../api/resource-types.ts';
-import { isForbidden, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
+import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import { WEBHOOK_CONFIGURATION_NAME, WEBHOOK_NAME } from '../../manifests/objects/webhook-configuration.ts';
 import {
   addressOf, admiraltyWebhookOf, receivesPods, NEVER_SELECTED, type AdmiraltyWebhook,
 } from '../../model/naming/live-admiralty.ts';
 import { AppError, messageOf } from '../../process/errors.ts';
 import { webhooksWithoutRules } from '../../webhook/registration/missing-rules.ts';
-import { trialPodSpec } from '../clusters/trial-pod.ts';
+import { tryElectedPod, type Trial } from '../clusters/trial-pod.ts';
 import { untilSo, type Migration } from './migration.ts';
 
 /** cert-manager's annotation for the CA bundle, which would restore its own. */
@@ -99,26 +99,18 @@ export async function restoreAdmiraltyWebhook(migration: Migration): Promise<voi
 }
 
 /**
- * A dry run of an elected pod: undefined when it became a proxy pod, or when no namespace that opted in takes one: what
- * a namespace rejects, for example by its quota, is rejected after the webhook was called. A user who may not
- * create pods is rejected before that.
+ * Why an elected pod is not known to become a proxy pod; undefined where it does, and where no namespace that opted in
+ * takes one: what others deny is denied after the webhook was called.
  */
 async function probe({ client, signal }: Migration): Promise<string | undefined> {
   const labelSelector = `${NAMESPACE_OPT_IN_LABEL}=${NAMESPACE_OPT_IN_VALUE}`;
-  for (const { metadata: { name = '' } } of await client.list(NAMESPACES, { labelSelector }, signal)) {
-    const annotations = { [ELECT_ANNOTATION]: '' };
-    const metadata = { namespace: name, generateName: 'isthmus-migrate-', annotations };
-    const pod: Pod = { metadata, spec: trialPodSpec() };
-    try {
-      const { spec } = await client.dryRunCreate<Pod>(PODS, pod, signal);
-      return spec.schedulerName === PROXY_SCHEDULER ? undefined : 'it was not asked';
-    } catch (error) {
-      signal.throwIfAborted();
-      const words = messageOf(error);
-      if (!isForbidden(error) || /admission webhook|cannot create resource/.test(words)) return words;
-    }
-  }
-  return undefined;
+  const names = (await client.list(NAMESPACES, { labelSelector }, signal)).map(({ metadata: { name = '' } }) => name);
+  const trial = await tryElectedPod(client, names, signal).catch((error: unknown): Trial => {
+    signal.throwIfAborted();
+    return { kind: 'failed', message: messageOf(error) };
+  });
+  if (trial.kind === 'failed') return trial.message;
+  return trial.kind === 'bypassed' ? 'it was not asked' : undefined;
 }
 
 function findOurs({ client, signal }: Migration): Promise<MutatingWebhookConfiguration | undefined> {

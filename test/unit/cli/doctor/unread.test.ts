@@ -114,6 +114,35 @@ describe('a user who may read targets alone', () => {
   });
 });
 
+describe('a webhook that a dry run cannot test', () => {
+  const denied = async (message: string) => {
+    const namespace = { metadata: { name: 'shop', labels: { 'multicluster-scheduler': 'enabled' } } };
+    const webhooks = [{ name: 'a', clientConfig: { caBundle: 'YQ==' } }];
+    const configuration = { metadata: { name: 'isthmus' }, webhooks };
+    const { flags } = await start((method, url) => {
+      if (method !== 'GET') return [403, status(403, 'Forbidden', message)];
+      if (url.pathname === '/version') return [200, { gitVersion: 'v1.34.0' }];
+      if (plural(url) === 'namespaces') return [200, { kind: 'List', metadata: {}, items: [namespace] }];
+      if (url.pathname.includes('/mutatingwebhookconfigurations/')) return [200, configuration];
+      const items = plural(url) === 'clustertargets' ? [{ metadata: { name: 'eu' }, spec: {} }] : [];
+      return [200, { kind: 'List', metadata: {}, items }];
+    });
+    return (await isthmusHere('doctor', ...flags)).stdout;
+  };
+
+  it('is not called unreachable by a user who may not create pods', async () => {
+    const stdout = await denied('pods is forbidden: User "eve" cannot create resource "pods" in API group ""');
+    assert.match(stdout, /^\? Webhook: this cluster: not checked in full: dry runs of pods could not be read$/m);
+    assert.doesNotMatch(stdout, /cannot reach it/);
+  });
+
+  it('is not called unreachable where Pod Security or a quota denies the pod', async () => {
+    const stdout = await denied('pods "x" is forbidden: violates PodSecurity "restricted:latest"');
+    assert.match(stdout, /^! Webhook: .*could not be tested: pods "x" is forbidden: violates PodSecurity/m);
+    assert.doesNotMatch(stdout, /cannot reach it/);
+  });
+});
+
 describe('a user who may read everything but what Admiralty would leave', () => {
   const isOfAdmiralty = ({ pathname, searchParams }: URL): boolean =>
     searchParams.get('fieldSelector')?.startsWith('metadata.name=admiralty-') === true
