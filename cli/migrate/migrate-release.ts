@@ -12,6 +12,8 @@ import type { Migration } from './migration.ts';
 
 /** Label of what Helm stores releases in. */
 const RELEASES = 'owner=helm';
+/** Helm's annotation of all that it installs. */
+const RELEASE_NAME = 'meta.helm.sh/release-name';
 /** Where the original release is backed up. */
 const BEFORE = 'release.before-migration';
 
@@ -26,9 +28,8 @@ export async function keepCrds(migration: Migration): Promise<void> {
       { patchType: 'merge', patch: { metadata: { annotations: { [RESOURCE_POLICY]: KEEP } } } }, signal,
     );
   }
-  for (const { store, metadata: { namespace, name = '', resourceVersion }, data, release } of await releasesOf(
-    migration, roles,
-  )) {
+  const releases = await releasesOf(migration, roles);
+  for (const { store, metadata: { namespace, name = '', resourceVersion }, data, release } of releases) {
     if (lacksKeepPolicy(release, roles).length === 0) continue;
     const patch = {
       metadata: { resourceVersion },
@@ -41,7 +42,18 @@ export async function keepCrds(migration: Migration): Promise<void> {
       `  ${namespace}/${name}: an uninstall keeps CRDs and roles of sources, and runs no hooks`,
     );
   }
+  warnOfUnstored(migration, releases.map(({ metadata }) => metadata.labels?.['name']));
   await requireKept(migration, roles);
+}
+
+/** Helm may store releases in a database (HELM_DRIVER=sql), where nothing can be marked. */
+function warnOfUnstored({ installation, tell }: Migration, stored: readonly (string | undefined)[]): void {
+  const unstored = [...installation.deployments.values()].map(({ metadata }) => metadata.annotations?.[RELEASE_NAME])
+    .find((name) => name !== undefined && !stored.includes(name));
+  if (unstored !== undefined) tell(
+    `  warning: release ${unstored} of Helm is not stored in this cluster. "helm uninstall" would delete the CRDs of ` +
+      'Admiralty, and all pods that run for others with them: delete its other objects by hand instead',
+  );
 }
 
 async function requireKept(migration: Migration, roles: readonly string[]): Promise<void> {

@@ -7,7 +7,7 @@ import {
 } from '../../../../cli/clusters/helm-release.ts';
 import { keepCrds, restoreReleases } from '../../../../cli/migrate/migrate-release.ts';
 import { MemoryCluster } from '../../../support/doubles/memory-cluster.ts';
-import { memoryMigration } from '../../../support/doubles/memory-migration.ts';
+import { admiraltyDeployment, memoryMigration } from '../../../support/doubles/memory-migration.ts';
 
 const CHAPERONS = 'podchaperons.multicluster.admiralty.io';
 const definition = (name: string, annotations = {}) => ({ metadata: { name, annotations } });
@@ -97,6 +97,20 @@ describe("a release of Admiralty's in a ConfigMap, as HELM_DRIVER=configmap stor
     await restoreReleases(memoryMigration(cluster));
     assert.deepEqual(stored(), { release });
   });
+});
+
+it('a release that Helm stores elsewhere is told of: its uninstall would delete the definitions', async () => {
+  const deployment = admiraltyDeployment('restarter', 1, { 'meta.helm.sh/release-name': 'mc' });
+  const warned = async (release: string) => {
+    const labels = { owner: 'helm', name: release };
+    const cluster = new MemoryCluster(
+      [CUSTOM_RESOURCE_DEFINITIONS, definition(CHAPERONS)], [SECRETS, secret('v1', { release: ADMIRALTYS }, labels)],
+    );
+    const migration = memoryMigration(cluster, {}, [deployment]);
+    await keepCrds(migration);
+    return migration.told.some((line) => /warning: release mc .*"helm uninstall" would delete/.test(line));
+  };
+  assert.deepEqual([await warned('mc'), await warned('isthmus')], [false, true]);
 });
 
 describe('a release of somebody else that nobody can read', () => {
