@@ -28,10 +28,7 @@ interface Fault {
 const killed = new Error('killed');
 const FAULTS: Readonly<Record<string, Fault>> = {
   'is answered with 500': { error: new ApiError(500, 'InternalError', 'etcd'), isDone: false, isEnd: false },
-  'is answered with 500 once it is done':
-    { error: new ApiError(500, 'InternalError', 'etcdserver: request timed out'), isDone: true, isEnd: false },
   'is answered with 409': { error: new ApiError(409, 'Conflict', 'changed'), isDone: false, isEnd: false },
-  'is not answered': { error: new UnreachableError('timeout'), isDone: false, isEnd: false },
   'loses its connection once it is done': { error: new UnreachableError('reset'), isDone: true, isEnd: false },
   'is the last of its process, and not done': { error: killed, isDone: false, isEnd: true },
   'is the last of its process': { error: killed, isDone: true, isEnd: true },
