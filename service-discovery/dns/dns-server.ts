@@ -48,6 +48,7 @@ export async function startDnsServer(given: DnsServerOptions): Promise<DnsServer
 async function listenUdp({ host, port, resolve }: DnsServerOptions): Promise<UdpSocket> {
   const socket = createSocket({ type: host.includes(':') ? 'udp6' : 'udp4' });
   socket.on('message', (message, from) => {
+    if (from.port === 0) return; // nobody can be answered there: it is forged, and sending throws
     const answer = answerMessage(message, 'udp', resolve);
     if (answer !== undefined) socket.send(answer, from.port, from.address, () => undefined); // the client is gone
   });

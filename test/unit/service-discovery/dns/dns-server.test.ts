@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { createSocket } from 'node:dgram';
+import { createSocket, type Socket as UdpSocket } from 'node:dgram';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { Resolver } from 'node:dns/promises';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -42,6 +43,18 @@ describe('the DNS server', () => {
     await assert.rejects(resolver.resolve6(WEB), { code: 'ENODATA' });
   });
   it('refuses other zones', () => assert.rejects(resolver.resolve4('example.com'), { code: 'EREFUSED' }));
+
+  it('goes on after a datagram from port 0, which anybody can forge and nobody can answer', async () => {
+    const udp: UdpSocket[] = [];
+    const note = (message: unknown) => udp.push((message as { readonly socket: UdpSocket }).socket);
+    subscribe('udp.socket', note);
+    const resolve = () => answerQuestion({ name: WEB, type: 'A' }, () => known.get('web'));
+    const another = await startDnsServer({ host: '127.0.0.1', port: 0, resolve });
+    unsubscribe('udp.socket', note);
+    const question = packet.encode({ type: 'query', id: 1, questions: [{ type: 'A', name: WEB }] });
+    assert.equal(udp[0]?.emit('message', question, { address: '127.0.0.1', family: 'IPv4', port: 0, size: 50 }), true);
+    await another.close();
+  });
 
   it('answers several questions of one connection, however they are cut', async () => {
     const socket = connect(server.port, '127.0.0.1');
