@@ -228,7 +228,7 @@ function tokenCommand(): Command {
 }
 
 /** Creates a token of the broker. Throws AppError. */
-async function makeToken(
+export async function makeToken(
   client: ClusterClient, { namespace, clusterId }: Pick<ClusterFlags, 'namespace'> & { readonly clusterId?: string },
   signal: AbortSignal,
 ): Promise<string> {
@@ -236,9 +236,11 @@ async function makeToken(
     throw new AppError('BadInput', `--cluster-id must be a DNS label of at most 63 characters, not "${clusterId}".`);
   }
   const { url, authority, tokenKey } = await requireBrokerState(client, namespace, signal);
+  // by the clock of the broker's cluster: that of this machine may be off
+  const now = new Date(client.transport.clock.now());
   return signBrokerToken(
     tokenKey, { brokerUrl: url, authority: authority.certificate, ...(clusterId !== undefined && { clusterId }) },
-    { now: new Date(), seconds: MAX_BROKER_TOKEN_SECONDS },
+    { now, seconds: MAX_BROKER_TOKEN_SECONDS },
   );
 }
 

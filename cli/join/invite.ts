@@ -145,7 +145,7 @@ export async function inviteSource(
   const [key, issuer] =
     await Promise.all([invitationKey(client, keyNamespace(installNamespace), signal), readClusterId(client, signal)]);
   // by the clock of the cluster that will judge the token: that of this machine may be off
-  const now = client.transport.clock.earliest(performance.now()) ?? Date.now();
+  const now = client.transport.clock.now();
   const expiresAt = new Date(now + offer.minutes * 60_000);
   const name = await storeInvitation(client, offer, expiresAt, signal);
   const seconds = Math.max(MIN_TOKEN_SECONDS, Math.ceil(offer.minutes * 60) + BEARER_GRACE_SECONDS);

@@ -20,6 +20,11 @@ export class ServerClock {
     return this.#earliest === undefined ? undefined : this.#earliest + now;
   }
 
+  /** The server's time, at most a second too early; that of this machine before the first response. */
+  now(): number {
+    return this.earliest(performance.now()) ?? Date.now();
+  }
+
   /** Upper bound of the server's time; undefined before the first response. */
   latest(now: number): number | undefined {
     return this.#latest === undefined ? undefined : this.#latest + now;

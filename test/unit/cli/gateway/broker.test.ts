@@ -5,11 +5,11 @@ import { afterEach, describe, it, mock } from 'node:test';
 import { connect } from 'node:tls';
 import type { ClustersetMember } from '../../../../api/kinds/gateway.ts';
 import { CLUSTERSET_ENDPOINTS, CLUSTERSET_MEMBERS, SECRETS } from '../../../../api/resource-types.ts';
-import { revoke, storeBrokerState } from '../../../../cli/gateway/broker.ts';
+import { makeToken, revoke, storeBrokerState } from '../../../../cli/gateway/broker.ts';
 import { withSerial } from '../../../../gateway/broker/broker-protocol.ts';
 import { BROKER_SECRET } from '../../../../manifests/objects/gateway.ts';
 import { createAuthority } from '../../../../process/crypto/certificate-authority.ts';
-import { createTokenKey } from '../../../../process/crypto/signed-token.ts';
+import { createTokenKey, verifyBrokerToken } from '../../../../process/crypto/signed-token.ts';
 import { freePorts } from '../../../../sandbox/processes/free-ports.ts';
 import { AnsweringApiServer } from '../../../support/doubles/answering-api-server.ts';
 import { isthmusHere } from '../../../support/processes/command-in-process.ts';
@@ -70,6 +70,19 @@ describe('a broker that two people deploy at once', () => {
     };
     await storeBrokerState(cluster.client, { namespace, url }, signal);
     assert.deepEqual(cluster.find(SECRETS, BROKER_SECRET, namespace)?.['data'], theirs);
+  });
+});
+
+describe('a token of a broker', () => {
+  it('holds by the clock of its cluster, whatever that of this machine says', async () => {
+    const [{ client }, brokerUrl, now, then] =
+      [new MemoryCluster(), 'https://broker.test', performance.now(), new Date(Date.now() - 3_600_000)];
+    await storeBrokerState(client, { namespace, url: brokerUrl }, signal);
+    const [tokenKey = ''] = [await client.get(SECRETS, { namespace, name: BROKER_SECRET }, signal)]
+      .map(({ data }) => atob(data?.['token.key'] ?? ''));
+    client.transport.clock.observe(then.toUTCString(), now, now);
+    const token = await makeToken(client, { namespace }, signal);
+    assert.notEqual(await verifyBrokerToken(tokenKey, token, { brokerUrl, now: then }), undefined);
   });
 });
 
