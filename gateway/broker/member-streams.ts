@@ -6,7 +6,7 @@ import { speaksFor, type BrokerUpdate, type Members } from './broker-protocol.ts
 import type { MemberStore } from './member-store.ts';
 
 const HEARTBEAT_MS = 10_000;
-/** Largest unsent backlog of one member; all exports at once fit. */
+/** Largest unsent backlog of one member, over all of its streams; all exports at once fit. */
 const MAX_UNREAD_BYTES = 64 << 20;
 const MAX_STREAMS = 1_000;
 /** Of one member: its active gateway has one, and another while it renews its certificate or hands over. */
@@ -46,14 +46,26 @@ export class MemberStreams {
     reply.raw.writeHead(200, { 'content-type': 'application/x-ndjson' });
     this.#streams.set(reply, peer);
     const timer = setInterval(() => {
-      if (Date.now() < peer.notAfterMs) send(reply, '\n');
+      if (Date.now() < peer.notAfterMs) this.#send(reply, peer, '\n');
       else reply.raw.destroy();
     }, HEARTBEAT_MS);
     reply.raw.once('close', () => {
       clearInterval(timer);
       this.#streams.delete(reply);
     });
-    send(reply, toLine({ ...visibleToMembers(this.#store.members()), exports: this.#store.exports() }));
+    this.#send(reply, peer, toLine({ ...visibleToMembers(this.#store.members()), exports: this.#store.exports() }));
+  }
+
+  /** Of a member that does not read the oldest are disconnected: it reconnects and gets the latest state. */
+  #send({ raw }: FastifyReply, { clusterId }: KnownPeer, line: string): void {
+    const own = [...this.#streams].filter(([one, peer]) => peer.clusterId === clusterId && !one.raw.destroyed);
+    let unread = own.reduce((sum, [one]) => sum + one.raw.writableLength, 0);
+    for (const [one] of own) {
+      if (unread <= MAX_UNREAD_BYTES) break;
+      unread -= one.raw.writableLength;
+      if (one.raw.writableLength > 0) one.raw.destroy();
+    }
+    if (!raw.destroyed) raw.write(line);
   }
 
   #sendExports(): void {
@@ -70,16 +82,10 @@ export class MemberStreams {
     const line = toLine(news);
     for (const [reply, peer] of this.#streams) {
       const member = members.clusters.find(({ spec }) => spec.clusterID === peer.clusterId);
-      if (speaksFor(member, peer.serial)) send(reply, line);
+      if (speaksFor(member, peer.serial)) this.#send(reply, peer, line);
       else reply.raw.destroy();
     }
   }
-}
-
-/** A member that does not read is disconnected: it reconnects and gets the latest state. */
-function send(reply: FastifyReply, line: string): void {
-  if (reply.raw.writableLength > MAX_UNREAD_BYTES) reply.raw.destroy();
-  else reply.raw.write(line);
 }
 
 function toLine(news: BrokerUpdate): string {

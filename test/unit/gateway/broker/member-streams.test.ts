@@ -138,6 +138,14 @@ describe('the stream of a member', () => {
     assert.deepEqual([slow.destroyed, quick.destroyed], [true, false]);
   });
 
+  it('ends when it and others of its member hold too much together', async (t) => {
+    const { open, change } = await world(t);
+    const [one, other, read] = [open(), open(), open()];
+    for (const slow of [one, other]) slow.writableLength = 40 << 20;
+    await change({ serviceCIDR: ['10.96.0.0/12'] });
+    assert.deepEqual([one.destroyed, other.destroyed, read.destroyed], [true, false, false]);
+  });
+
   it('is one of the last four of its member, so that one member leaves room for the others', async (t) => {
     const { open } = await world(t);
     const other = open('AA', 'us');
