@@ -52,7 +52,9 @@ function toConnection(
 
 /** Whether to write the status now, after `written`. */
 export function needsUpdate(written: GatewayStatus | undefined, next: GatewayStatus): boolean {
-  if (written === undefined || Date.parse(next.heartbeat) - Date.parse(written.heartbeat) >= HEARTBEAT_MS) return true;
+  if (written === undefined) return true;
+  const sinceMs = Date.parse(next.heartbeat) - Date.parse(written.heartbeat);
+  if (Math.abs(sinceMs) >= HEARTBEAT_MS) return true; // also when the clock was set back
   return essence(written) !== essence(next);
 }
 

@@ -42,6 +42,8 @@ describe('the status of a Gateway', () => {
   it('is written when the heartbeat is due', () => assert.ok(
     needsUpdate(status(), status({ nowMs: FACTS.nowMs + HEARTBEAT_MS })),
   ));
+  it('is written when the clock was set back, so that it does not become that of a process that is gone', () =>
+    assert.ok(needsUpdate(status(), status({ nowMs: FACTS.nowMs - 600_000 }))));
   const changes: Record<string, Partial<GatewayFacts>> = {
     'it becomes passive': { isActive: false }, 'a cable breaks':
       { connections: [{ ...CABLE, status: 'error', statusMessage: 'refused' }] }, 'a cable goes': { connections: [] },
