@@ -36,6 +36,7 @@ export interface DnsService {
 
 /** The records of IPv4 and of IPv6 addresses. */
 type AddressType = 'A' | 'AAAA';
+const FAMILIES: readonly AddressType[] = ['A', 'AAAA'];
 
 /** A resource record. */
 export type DnsRecord =
@@ -78,8 +79,9 @@ export function answerQuestion(
     return { ...EMPTY, code: 'NXDOMAIN' };
   }
   if (isAddressType(question.type) && asked.port === undefined) {
-    const records = addressRecords(question.name, addressesOf(asked, service));
-    return { ...EMPTY, records: records.filter(({ type }) => type === question.type) };
+    const { type } = question;
+    const records = addressRecords(question.name, addressesOf(asked, service, [type]));
+    return { ...EMPTY, records: records.filter((record) => record.type === type) };
   }
   if (question.type === 'SRV' && asked.host === undefined) return serviceRecords(question.name, asked, service);
   return EMPTY;
@@ -102,13 +104,15 @@ function portLists(endpoints: readonly DnsEndpoint[]): readonly (readonly Endpoi
   return [...new Set(endpoints.map(({ ports }) => ports))];
 }
 
-function addressesOf(asked: ServiceName, service: DnsService): readonly string[] {
+function addressesOf(asked: ServiceName, service: DnsService, families = FAMILIES): readonly string[] {
   const { cluster, host } = asked;
-  const ready = healthy(asked, service).map(({ endpoint }) => endpoint.address);
-  if (service.type === 'Headless' || host !== undefined) return ready;
-  const { ips, localIps, clusters } = service;
+  const { type, ips, localIps, clusters } = service;
   // kube-proxy refuses connections to an address of a family without endpoints
-  if (cluster === undefined) return ips.filter((ip) => ready.some((one) => typeOf(one) === typeOf(ip)));
+  if (type === 'ClusterSetIP' && cluster === undefined) {
+    return ips.filter((ip) => healthy(asked, service, [typeOf(ip)]).length > 0);
+  }
+  const ready = healthy(asked, service, families).map(({ endpoint }) => endpoint.address);
+  if (type === 'Headless' || host !== undefined) return ready;
   const isHere = clusters.some(({ id, isLocal }) => isLocal && id === cluster);
   return isHere && localIps.length > 0 ? localIps : ready;
 }
@@ -123,16 +127,17 @@ function typeOf(address: string): AddressType {
 
 const ORDER: Readonly<Record<Preference, number>> = { local: 1, none: 0, remote: -1 };
 
-/** Ready endpoints of the name, preferred ones first. */
-function healthy({ cluster, host }: ServiceName, { clusters, preference }: DnsService): readonly {
-  readonly id: string; readonly endpoint: DnsEndpoint
-}[] {
+/** Ready endpoints of the name, preferred ones first, as many as an answer may have. */
+function healthy(
+  { cluster, host }: ServiceName, { clusters, preference }: DnsService, families = FAMILIES,
+): readonly { readonly id: string; readonly endpoint: DnsEndpoint }[] {
   return clusters
     .filter(({ id }) => cluster === undefined || id === cluster)
     .toSorted((one, other) => ORDER[preference] * (Number(other.isLocal) - Number(one.isLocal)))
     .flatMap(
       ({ id, endpoints }) => endpoints
-        .filter((endpoint) => endpoint.ready && (host === undefined || hostOf(endpoint) === host))
+        .filter((one) => one.ready && families.includes(typeOf(one.address)))
+        .filter((one) => host === undefined || hostOf(one) === host)
         .map((endpoint) => ({ id, endpoint })),
     )
     .slice(0, MAX_RECORDS);

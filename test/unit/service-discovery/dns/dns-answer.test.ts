@@ -186,6 +186,16 @@ describe('a Service with addresses of both families', () => {
     it(what, () => assert.deepEqual(addresses(ask(name, given, type)), ['NOERROR', ...expected]));
   }
 
+  it('is answered in both, however many endpoints of the other one are listed first', () => {
+    const many = Array.from({ length: 300 }, (_, index) => [`10.1.${index >> 8}.${index & 255}`, true] as const);
+    const slices = [...endpoints(...many.map(([one, ready]): [string, boolean] => [one, ready])), v6];
+    assert.deepEqual(addresses(ask(WEB, { exports: [exportOf('eu', { slices })], ips }, 'AAAA')), ['NOERROR', ips[1]]);
+    assert.deepEqual(
+      addresses(ask(WEB, { exports: [exportOf('eu', { type: 'Headless', slices })] }, 'AAAA')),
+      ['NOERROR', 'fd00:1::5'],
+    );
+  });
+
   it('is told beside SRV with records of both families', () => assert.deepEqual(
     ask(`_http._tcp.${WEB}`, { exports: [dual], ips }, 'SRV').additional.map(({ type }) => type), ['A', 'AAAA'],
   ));
