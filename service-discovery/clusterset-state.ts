@@ -5,10 +5,10 @@ import type { KubernetesObject, Service } from '../api/objects/core.ts';
 import type { ClustersetMember, ClustersetGateway } from '../api/kinds/gateway.ts';
 import { CLUSTERSET_MEMBERS, CLUSTERSET_GATEWAYS, NAMESPACES, SERVICES } from '../api/resource-types.ts';
 import {
-  ENDPOINT_SLICES, EXPORTED_SERVICES, MCS_SERVICE_NAME_LABEL,
-  OWN_EXPORT_LABEL, SERVICE_EXPORTS, SERVICE_IMPORTS, SERVICE_NAME_LABEL, type EndpointSlice, type ExportedService,
-  type ServiceExport, type ServiceImport,
+  EXPORTED_SERVICES, MCS_SERVICE_NAME_LABEL, OWN_EXPORT_LABEL, SERVICE_EXPORTS, SERVICE_IMPORTS, SERVICE_NAME_LABEL,
+  type ExportedService, type ServiceExport, type ServiceImport,
 } from '../api/kinds/service-discovery.ts';
+import { ENDPOINT_SLICES, type EndpointSlice } from '../api/objects/endpoint-slice.ts';
 import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
 import { Informer } from '../kubernetes/watch/informer.ts';
 import { fullInformersOf } from '../kubernetes/watch/full-objects.ts';

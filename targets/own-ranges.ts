@@ -6,7 +6,7 @@ import { isIP } from 'node:net';
 import type { Logger } from 'pino';
 import type { Node } from '../api/objects/core.ts';
 import { NODES, SERVICE_CIDRS } from '../api/resource-types.ts';
-import { ENDPOINT_SLICES } from '../api/kinds/service-discovery.ts';
+import { ENDPOINT_SLICES } from '../api/objects/endpoint-slice.ts';
 import { parseRange, RangeSet, type IpRange } from '../model/network/ip-range.ts';
 import { messageOf } from '../process/errors.ts';
 import { isForbidden, isNotFound } from '../kubernetes/flow/api-error.ts';

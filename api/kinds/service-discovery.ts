@@ -1,7 +1,8 @@
-// The parts of the Multi-Cluster Services API (KEP-1645, `multicluster.x-k8s.io`) and of EndpointSlices that Isthmus
-// uses, and our own ExportedService, which describes one cluster's export to the others. Service discovery writes it;
-// gateways and broker transport it.
+// The parts of the Multi-Cluster Services API (KEP-1645, `multicluster.x-k8s.io`) that Isthmus uses, and our own
+// ExportedService, which describes one cluster's export to the others. Service discovery writes it; gateways and broker
+// transport it.
 import type { Condition, KubernetesObject, ServicePort, StringMap } from '../objects/core.ts';
+import type { EndpointPort } from '../objects/endpoint-slice.ts';
 import { ISTHMUS_GROUP, type ResourceType } from '../objects/group-version.ts';
 import { CONDITIONS, conditionColumn, type KindDefinition, type Schema } from '../objects/schema.ts';
 
@@ -64,32 +65,21 @@ export interface ServiceImport extends KubernetesObject {
   };
 }
 
-/** A port of endpoints (`discovery.k8s.io/v1` EndpointPort). */
-export interface EndpointPort {
-  readonly name?: string;
-  readonly protocol?: string;
-  readonly port?: number;
-  readonly appProtocol?: string;
-}
-
-/** `discovery.k8s.io/v1` EndpointSlice. */
-export interface EndpointSlice extends KubernetesObject {
-  readonly addressType: string;
-  readonly ports?: readonly EndpointPort[] | null;
-  readonly endpoints?: readonly {
-    readonly addresses: readonly string[];
-    readonly hostname?: string;
-    readonly zone?: string;
-    /** An absent `ready` counts as true (`discovery.k8s.io/v1` EndpointConditions). */
-    readonly conditions?: { readonly ready?: boolean; readonly serving?: boolean; readonly terminating?: boolean };
-  }[] | null;
-}
-
 /** Endpoints of an export that have the same ports. */
 export interface ExportedSlice {
   readonly addressType: string;
   readonly ports: readonly EndpointPort[];
-  readonly endpoints: readonly { readonly address: string; readonly hostname?: string; readonly ready: boolean }[];
+  readonly endpoints: readonly ExportedEndpoint[];
+}
+
+/** An endpoint with the conditions of its EndpointSlice, as far as `ready` does not say them. */
+export interface ExportedEndpoint {
+  readonly address: string;
+  readonly hostname?: string;
+  readonly ready: boolean;
+  /** Where it differs from `ready`. */
+  readonly serving?: boolean;
+  readonly terminating?: boolean;
 }
 
 /** Maximum number of published endpoints of one export, so that an object fits into etcd. */
@@ -132,8 +122,6 @@ function mcs<T extends KubernetesObject>(plural: string, kind: string): Resource
 
 export const SERVICE_EXPORTS = mcs<ServiceExport>('serviceexports', 'ServiceExport');
 export const SERVICE_IMPORTS = mcs<ServiceImport>('serviceimports', 'ServiceImport');
-export const ENDPOINT_SLICES: ResourceType<EndpointSlice> =
-  { group: 'discovery.k8s.io', version: 'v1', plural: 'endpointslices', kind: 'EndpointSlice', namespaced: true };
 export const EXPORTED_SERVICES: ResourceType<ExportedService> =
   { group: ISTHMUS_GROUP, version: 'v1alpha1', plural: 'exportedservices', kind: 'ExportedService', namespaced: true };
 
@@ -248,6 +236,8 @@ const SLICE: Schema = {
           address: { type: 'string', description: 'Address in its own cluster.' },
           hostname: { type: 'string', description: 'Name of the endpoint within the Service.' },
           ready: { type: 'boolean', description: 'Whether it accepts connections.' },
+          serving: { type: 'boolean', description: 'The same, also while it terminates; that of ready when missing.' },
+          terminating: { type: 'boolean', description: 'Whether it terminates.' },
         },
       },
     },

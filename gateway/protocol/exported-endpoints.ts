@@ -1,7 +1,9 @@
 // Finds the endpoints of an exported Service for a peer that requests one of its ports. Only Services with a
 // ServiceExport are found, and only endpoints that are pods of this cluster: anyone who may write EndpointSlices must
 // not be able to direct the gateway elsewhere.
-import { OWN_EXPORT_LABEL, type ExportedService, type ExportedSlice } from '../../api/kinds/service-discovery.ts';
+import {
+  OWN_EXPORT_LABEL, type ExportedEndpoint, type ExportedService, type ExportedSlice,
+} from '../../api/kinds/service-discovery.ts';
 import { exportedServiceName, parseExportedPort } from '../../model/network/gateway-names.ts';
 import { isWithin, parseRange } from '../../model/network/ip-range.ts';
 import type { ServiceAddress } from './allowed-services.ts';
@@ -34,14 +36,27 @@ export function findExported(asked: string, { clusterId, ranges, find }: Exporte
   if (ranges.length === 0) {
     return refused(503, 'that cluster has announced no pod range; let it join with --cluster-cidr');
   }
-  const addresses = exported.spec.slices.flatMap((slice) => readyAddresses(slice, served.name ?? '', ranges));
+  const [ready = [], draining = []] = [isReady, drains].map((isUsed) =>
+    exported.spec.slices.flatMap((slice) => addressesOf(slice, served.name ?? '', { ranges, isUsed })));
+  const addresses = ready.length > 0 ? ready : draining; // as kube-proxy does
   return addresses.length === 0
     ? refused(503, `no pod behind ${namespace}/${name} is ready in the ranges that its cluster announced`)
     : { kind: 'found', addresses };
 }
 
-function readyAddresses(
-  { ports, endpoints }: ExportedSlice, portName: string, ranges: readonly string[],
+function isReady({ ready }: ExportedEndpoint): boolean {
+  return ready;
+}
+
+function drains({ serving, terminating }: ExportedEndpoint): boolean {
+  return serving === true && terminating === true;
+}
+
+function addressesOf(
+  { ports, endpoints }: ExportedSlice, portName: string,
+  { ranges, isUsed }: {
+    readonly ranges: readonly string[]; readonly isUsed: (endpoint: ExportedEndpoint) => boolean
+  },
 ): readonly ServiceAddress[] {
   const port = ports.find((one) => (one.name ?? '') === portName && isTcp(one))?.port;
   if (port === undefined) return [];
@@ -49,7 +64,7 @@ function readyAddresses(
     const range = parseRange(text);
     return range !== undefined && isWithin(range, address);
   });
-  return endpoints.flatMap(({ address, ready }) => (ready && isOurs(address) ? [{ host: address, port }] : []));
+  return endpoints.filter((one) => isUsed(one) && isOurs(one.address)).map(({ address: host }) => ({ host, port }));
 }
 
 function isTcp({ protocol = 'TCP' }: { readonly protocol?: string }): boolean {

@@ -3,18 +3,16 @@
 // prefers otherwise. Unhealthy endpoints are never returned: those not ready, and those of unreachable clusters. A name
 // that exists without healthy endpoints gives an empty answer, not NXDOMAIN.
 import type { ServicePort } from '../../api/objects/core.ts';
-import type { EndpointPort, ImportType } from '../../api/kinds/service-discovery.ts';
+import type { ExportedEndpoint, ImportType } from '../../api/kinds/service-discovery.ts';
+import type { EndpointPort } from '../../api/objects/endpoint-slice.ts';
 import { isDnsLabel } from '../../model/naming/label-syntax.ts';
 import type { ImportView } from '../imports/import-objects.ts';
 import { parseName, serviceName, type ServiceName } from './dns-names.ts';
 import type { Preference } from '../imports/preference.ts';
-import { reachableSlices } from '../imports/reachable-slices.ts';
+import { drains, reachableSlices } from '../imports/reachable-slices.ts';
 
 /** An endpoint at the address by which this cluster reaches it. */
-export interface DnsEndpoint {
-  readonly address: string;
-  readonly hostname?: string;
-  readonly ready: boolean;
+export interface DnsEndpoint extends ExportedEndpoint {
   readonly ports: readonly EndpointPort[];
 }
 
@@ -108,9 +106,8 @@ function addressesOf(asked: ServiceName, service: DnsService, families = FAMILIE
   const { cluster, host } = asked;
   const { type, ips, localIps, clusters } = service;
   // kube-proxy refuses connections to an address of a family without endpoints
-  if (type === 'ClusterSetIP' && cluster === undefined) {
-    return ips.filter((ip) => healthy(asked, service, [typeOf(ip)]).length > 0);
-  }
+  if (type === 'ClusterSetIP' && cluster === undefined) return ips.filter((ip) => clusters.some(({ endpoints }) =>
+    endpoints.some((one) => typeOf(one.address) === typeOf(ip) && (one.ready || drains(one)))));
   const ready = healthy(asked, service, families).map(({ endpoint }) => endpoint.address);
   if (type === 'Headless' || host !== undefined) return ready;
   const isHere = clusters.some(({ id, isLocal }) => isLocal && id === cluster);

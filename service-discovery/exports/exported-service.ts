@@ -2,9 +2,10 @@
 // a reason of the MCS API (`multicluster.x-k8s.io/v1beta1`, condition Valid).
 import type { Service, ServicePort } from '../../api/objects/core.ts';
 import {
-  MAX_EXPORTED_ENDPOINTS, MCS_SERVICE_NAME_LABEL, OWN_EXPORT_LABEL, type EndpointPort,
-  type EndpointSlice, type ExportedService, type ExportedSlice, type ServiceExport, type ServiceSettings,
+  MAX_EXPORTED_ENDPOINTS, MCS_SERVICE_NAME_LABEL, OWN_EXPORT_LABEL, type ExportedService, type ExportedSlice, type
+  ServiceExport, type ServiceSettings,
 } from '../../api/kinds/service-discovery.ts';
+import type { EndpointPort, EndpointSlice } from '../../api/objects/endpoint-slice.ts';
 import { exportedServiceName, MAX_EXPORTED_PORTS } from '../../model/network/gateway-names.ts';
 
 /** Inputs for one export. */
@@ -110,12 +111,14 @@ function toExportedSlices(slices: readonly EndpointSlice[], { ports }: ServiceSe
 
 /** Consumers only use the first address of an endpoint (`discovery.k8s.io/v1` Endpoint.addresses). */
 function endpointsOf({ endpoints }: EndpointSlice, publishNotReady: boolean): ExportedSlice['endpoints'] {
-  return (endpoints ?? []).flatMap(({ addresses: [address], hostname, conditions }) =>
-    address === undefined ? [] : [{
-      address, ...(hostname !== undefined && hostname !== null && { hostname }),
-      ready: publishNotReady || conditions?.ready !== false,
-    }],
-  );
+  return (endpoints ?? []).flatMap(({ addresses: [address], hostname, conditions }) => {
+    const ready = publishNotReady || conditions?.ready !== false;
+    const { serving = ready, terminating = false } = conditions ?? {};
+    return address === undefined ? [] : [{
+      address, ...(hostname !== undefined && hostname !== null && { hostname }), ready,
+      ...(serving !== ready && { serving }), ...(terminating && { terminating }),
+    }];
+  });
 }
 
 function toPort({ name, protocol, port, appProtocol }: EndpointPort): EndpointPort {

@@ -3,10 +3,10 @@
 // API.
 import type { KubernetesObject, Service, ServicePort } from '../../api/objects/core.ts';
 import {
-  IP_FAMILIES, MANAGED_BY_LABEL, MCS_SERVICE_NAME_LABEL, MCS_SOURCE_CLUSTER_LABEL,
-  SERVICE_DISCOVERY_MANAGER, SERVICE_NAME_LABEL, type EndpointSlice, type ExportedService,
-  type IpFamily, type ServiceImport,
+  IP_FAMILIES, MANAGED_BY_LABEL, MCS_SERVICE_NAME_LABEL, MCS_SOURCE_CLUSTER_LABEL, SERVICE_DISCOVERY_MANAGER,
+  SERVICE_NAME_LABEL, type ExportedService, type IpFamily, type ServiceImport,
 } from '../../api/kinds/service-discovery.ts';
+import type { EndpointSlice } from '../../api/objects/endpoint-slice.ts';
 import { acceptedAnnotations, acceptedLabels } from '../../model/naming/label-syntax.ts';
 import { joinName, MAX_LABEL_LENGTH } from '../../model/naming/names.ts';
 import type { MergedExports } from './merge-exports.ts';
@@ -126,9 +126,9 @@ function toSlices(
     ...(settings.type === 'ClusterSetIP' && { [SERVICE_NAME_LABEL]: importServiceName(name) }),
   };
   return reachableSlices(exported, view).flatMap((slice) => {
-    const endpoints = slice.endpoints.map(({ address, hostname, ready }) => (
-      { addresses: [address], conditions: { ready }, ...(hostname !== undefined && { hostname }) }
-    ));
+    const endpoints = slice.endpoints.map(({ address, hostname, ready, serving = ready, terminating = false }) => ({
+      addresses: [address], conditions: { ready, serving, terminating }, ...(hostname !== undefined && { hostname }),
+    }));
     const ports = slice.ports.filter((port) => names.has(port.name ?? '')); // as of Service and endpoints: by name
     if (ports.length === 0 && settings.ports.length > 0) return [];
     const metadata =

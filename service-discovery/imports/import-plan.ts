@@ -3,9 +3,8 @@
 import type { Condition, KubernetesObject, Service } from '../../api/objects/core.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { SERVICES } from '../../api/resource-types.ts';
-import {
-  ENDPOINT_SLICES, SERVICE_DISCOVERY_MANAGER, SERVICE_IMPORTS, type EndpointSlice, type ServiceImport,
-} from '../../api/kinds/service-discovery.ts';
+import { SERVICE_DISCOVERY_MANAGER, SERVICE_IMPORTS, type ServiceImport } from '../../api/kinds/service-discovery.ts';
+import { ENDPOINT_SLICES, type EndpointSlice } from '../../api/objects/endpoint-slice.ts';
 import { setCondition } from '../../model/objects/conditions.ts';
 import { contentDigest } from '../../model/objects/canonical-json.ts';
 import { isSameJson } from '../../model/objects/json-values.ts';

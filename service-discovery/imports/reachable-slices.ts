@@ -1,6 +1,7 @@
 // The endpoints of an export as this cluster reaches them: pod addresses, or this cluster's gateway listener for a
 // member without a pod-plane connection, and for IPv6 (ADR 0039).
-import type { EndpointPort, ExportedService, ExportedSlice } from '../../api/kinds/service-discovery.ts';
+import type { ExportedEndpoint, ExportedService, ExportedSlice } from '../../api/kinds/service-discovery.ts';
+import type { EndpointPort } from '../../api/objects/endpoint-slice.ts';
 import { seenAddress, type PodPrefix } from '../../model/network/pod-addresses.ts';
 import type { Reachability } from './reachability.ts';
 
@@ -54,9 +55,14 @@ function listenerSlices({ spec, status }: ExportedService, address: string, isRe
   const all = spec.slices.flatMap(({ endpoints }) => endpoints);
   if (spec.type === 'Headless' || ports.length === 0 || all.length === 0) return [];
   const ready = isReached && all.some((endpoint) => endpoint.ready);
-  return [
-    { key: 'gateway', addressType: address.includes(':') ? 'IPv6' : 'IPv4', ports, endpoints: [{ address, ready }] },
-  ];
+  const isDraining = isReached && !ready && all.some(drains);
+  const endpoint = { address, ready, ...(isDraining && { serving: true, terminating: true }) };
+  return [{ key: 'gateway', addressType: address.includes(':') ? 'IPv6' : 'IPv4', ports, endpoints: [endpoint] }];
+}
+
+/** Whether it serves to its end: kube-proxy uses such endpoints while none is ready. */
+export function drains({ serving, terminating }: ExportedEndpoint): boolean {
+  return serving === true && terminating === true;
 }
 
 /**
@@ -72,10 +78,11 @@ function reachedPods(
   if (addressType !== 'IPv4') return [];
   const prefixes = known.get(spec.clusterID) ?? [];
   const isReachable = !unreachable.has(spec.clusterID);
-  return endpoints.flatMap(({ address, hostname, ready }) => {
-    const seen = seenAddress(prefixes, address);
+  return endpoints.flatMap((endpoint) => {
+    const seen = seenAddress(prefixes, endpoint.address);
+    const { ready, serving = ready } = endpoint;
     return seen === undefined
       ? []
-      : [{ address: seen, ready: ready && isReachable, ...(hostname !== undefined && { hostname }) }];
+      : [{ ...endpoint, address: seen, ready: ready && isReachable, serving: serving && isReachable }];
   });
 }

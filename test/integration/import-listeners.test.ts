@@ -3,10 +3,9 @@
 // on a real API server, with a real broker and service discovery between them (ADR 0039).
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { SERVICES } from '../../api/resource-types.ts';
-import {
-  ENDPOINT_SLICES, MCS_SERVICE_NAME_LABEL, MCS_SOURCE_CLUSTER_LABEL,
-} from '../../api/kinds/service-discovery.ts';
+import { CLUSTERSET_GATEWAYS, SERVICES } from '../../api/resource-types.ts';
+import { MCS_SERVICE_NAME_LABEL, MCS_SOURCE_CLUSTER_LABEL } from '../../api/kinds/service-discovery.ts';
+import { ENDPOINT_SLICES } from '../../api/objects/endpoint-slice.ts';
 import { importServiceName } from '../../service-discovery/imports/import-objects.ts';
 import { untilEqual } from '../support/worlds/clusterset-world.ts';
 import {

@@ -9,9 +9,10 @@ import type { KubernetesObject } from '../../api/objects/core.ts';
 import { CILIUM_GLOBAL_ANNOTATION, CILIUM_SHARED_ANNOTATION } from '../../api/objects/keys.ts';
 import { CLUSTERSET_MEMBERS, NAMESPACES, SERVICES } from '../../api/resource-types.ts';
 import {
-  ENDPOINT_SLICES, EXPORTED_SERVICES, MANAGED_BY_LABEL, MCS_SERVICE_NAME_LABEL, MCS_SOURCE_CLUSTER_LABEL,
-  SERVICE_EXPORTS, SERVICE_IMPORTS,
+  EXPORTED_SERVICES, MANAGED_BY_LABEL, MCS_SERVICE_NAME_LABEL, MCS_SOURCE_CLUSTER_LABEL, SERVICE_EXPORTS,
+  SERVICE_IMPORTS,
 } from '../../api/kinds/service-discovery.ts';
+import { ENDPOINT_SLICES } from '../../api/objects/endpoint-slice.ts';
 import { leave } from '../../cli/gateway/gateway-membership.ts';
 import { exportService, listServices, unexportService } from '../../cli/services/service.ts';
 import { isAlreadyExists } from '../../kubernetes/flow/api-error.ts';

@@ -6,9 +6,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { KubernetesObject } from '../../../api/objects/core.ts';
 import { CILIUM_AFFINITY_ANNOTATION } from '../../../api/objects/keys.ts';
 import { CLUSTERSET_ENDPOINTS, SERVICES } from '../../../api/resource-types.ts';
-import {
-  ENDPOINT_SLICES, SERVICE_IMPORTS, SERVICE_NAME_LABEL, type EndpointSlice,
-} from '../../../api/kinds/service-discovery.ts';
+import { SERVICE_IMPORTS, SERVICE_NAME_LABEL } from '../../../api/kinds/service-discovery.ts';
+import { ENDPOINT_SLICES, type EndpointSlice } from '../../../api/objects/endpoint-slice.ts';
 import { rotateKey } from '../../../cli/gateway/gateway-rotate-key.ts';
 import { exportService, unexportService } from '../../../cli/services/service.ts';
 import { environment } from '../../../process/config.ts';

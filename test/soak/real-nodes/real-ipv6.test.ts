@@ -4,7 +4,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { DEFAULT_INSTALL_NAMESPACE, ELECT_ANNOTATION, PARENT_UID_LABEL } from '../../../api/objects/keys.ts';
-import { ENDPOINT_SLICES, MCS_SERVICE_NAME_LABEL, SERVICE_IMPORTS } from '../../../api/kinds/service-discovery.ts';
+import { MCS_SERVICE_NAME_LABEL, SERVICE_IMPORTS } from '../../../api/kinds/service-discovery.ts';
+import { ENDPOINT_SLICES } from '../../../api/objects/endpoint-slice.ts';
 import type { Pod } from '../../../api/objects/core.ts';
 import { NODES, SERVICES } from '../../../api/resource-types.ts';
 import { exportService } from '../../../cli/services/service.ts';

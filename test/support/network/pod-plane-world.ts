@@ -12,7 +12,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { KubernetesObject, Lease, Node } from '../../../api/objects/core.ts';
 import { CLUSTERSET_GATEWAYS, LEASES, NODES, SERVICES } from '../../../api/resource-types.ts';
-import { ENDPOINT_SLICES, SERVICE_NAME_LABEL } from '../../../api/kinds/service-discovery.ts';
+import { SERVICE_NAME_LABEL } from '../../../api/kinds/service-discovery.ts';
+import { ENDPOINT_SLICES } from '../../../api/objects/endpoint-slice.ts';
 import { readLeaseIdentity } from '../../../pod-plane/plan/plane-nodes.ts';
 import { POD_PLANE_LEASE } from '../../../pod-plane/nodes/pod-plane-state.ts';
 import {

@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import type { KubernetesObject } from '../../../api/objects/core.ts';
 import {
-  ENDPOINT_SLICES, SERVICE_EXPORTS, SERVICE_IMPORTS, SERVICE_NAME_LABEL, type EndpointSlice, type ServiceExport,
-  type ServiceImport,
+  SERVICE_EXPORTS, SERVICE_IMPORTS, SERVICE_NAME_LABEL, type ServiceExport, type ServiceImport,
 } from '../../../api/kinds/service-discovery.ts';
+import { ENDPOINT_SLICES, type EndpointSlice } from '../../../api/objects/endpoint-slice.ts';
 import { NAMESPACES, SERVICES } from '../../../api/resource-types.ts';
 import { applyObjects } from '../../../cli/clusters/apply-objects.ts';
 import { join as joinClusterset } from '../../../cli/gateway/gateway-membership.ts';

@@ -4,7 +4,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:https';
 import { isIP, type AddressInfo } from 'node:net';
-import { ENDPOINT_SLICES } from '../../../api/kinds/service-discovery.ts';
+import { ENDPOINT_SLICES } from '../../../api/objects/endpoint-slice.ts';
 import type { KubernetesObject } from '../../../api/objects/core.ts';
 import type { PodMetrics } from '../../../api/objects/pod-metrics.ts';
 import type { ResourceType } from '../../../api/objects/group-version.ts';

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { OWN_EXPORT_LABEL, type ExportedService } from '../../../../api/kinds/service-discovery.ts';
+import {
+  OWN_EXPORT_LABEL, type ExportedEndpoint, type ExportedService,
+} from '../../../../api/kinds/service-discovery.ts';
 import { findExported, type FoundService } from '../../../../gateway/protocol/exported-endpoints.ts';
 import { exportOf } from '../../../support/objects/exported-services.ts';
 
 const endpoint = (address: string, ready = true) => ({ address, ready });
 const slice = (
-  endpoints: readonly ReturnType<typeof endpoint>[], ports = [{ name: 'http', protocol: 'TCP', port: 8_080 }],
+  endpoints: readonly ExportedEndpoint[], ports = [{ name: 'http', protocol: 'TCP', port: 8_080 }],
 ) => ({ addressType: 'IPv4', ports, endpoints });
 const own = (spec: Partial<ExportedService['spec']> = {}): ExportedService => {
   const exported = exportOf('eu', spec);
@@ -45,6 +47,13 @@ describe('a stream to an exported Service', () => {
     [
       'is not led to endpoints that are not ready',
       found(own({ slices: [slice([endpoint('10.1.0.5', false), endpoint('10.1.0.6')])] })), '10.1.0.6 8080',
+    ],
+    [
+      'is led to endpoints that serve until they end while none is ready, as kube-proxy does it',
+      found(own({ slices: [slice([endpoint('10.1.0.5', false), {
+        ...endpoint('10.1.0.6', false), serving: true, terminating: true,
+      }])] })),
+      '10.1.0.6 8080',
     ],
     [
       'is refused for a while where none is', found(own({ slices: [slice([endpoint('10.1.0.5', false)])] })),

@@ -201,6 +201,18 @@ describe('a Service with addresses of both families', () => {
   ));
 });
 
+describe('a Service whose endpoints all end', () => {
+  const [slice] = us.spec.slices;
+  const endpoint = { address: '10.1.0.5', ready: false, serving: true, terminating: true };
+  const slices = slice === undefined ? [] : [{ ...slice, endpoints: [endpoint] }];
+  it('is answered with the address of the import while they serve, as kube-proxy goes on', () => assert.deepEqual(
+    addresses(ask(WEB, { exports: [exportOf('us', { slices })] })), ['NOERROR', '10.96.0.100'],
+  ));
+  it('has no answer where it is headless', () => assert.deepEqual(
+    addresses(ask(WEB, { exports: [exportOf('us', { type: 'Headless', slices })] })), ['NOERROR'],
+  ));
+});
+
 describe('other questions', () => {
   it('about IPv6 are answered with nothing where there is none, for the name is there', () => assert.deepEqual(
     addresses(ask(WEB, { exports: [us] }, 'AAAA')), ['NOERROR'],

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Service } from '../../../../api/objects/core.ts';
-import {
-  MCS_SERVICE_NAME_LABEL, type EndpointSlice, type ServiceExport,
-} from '../../../../api/kinds/service-discovery.ts';
+import { MCS_SERVICE_NAME_LABEL, type ServiceExport } from '../../../../api/kinds/service-discovery.ts';
+import type { EndpointSlice } from '../../../../api/objects/endpoint-slice.ts';
 import { MAX_EXPORTED_ENDPOINTS } from '../../../../api/kinds/service-discovery.ts';
 import { exportedServiceName, MAX_EXPORTED_PORTS } from '../../../../model/network/gateway-names.ts';
 import { toExport, type Export } from '../../../../service-discovery/exports/exported-service.ts';
@@ -68,7 +67,7 @@ describe('an export', () => {
 });
 
 describe('endpoints of an export', () => {
-  const one = (conditions?: { ready?: boolean; serving?: boolean }) =>
+  const one = (conditions?: { ready?: boolean; serving?: boolean; terminating?: boolean }) =>
     [{ addresses: ['10.1.0.5', '10.1.0.6'], hostname: 'web-0', ...(conditions && { conditions }) }];
   const rows: [string, Parameters<typeof one>[0], Service | undefined, boolean][] = [
     ['without a condition are ready', undefined, service(), true],
@@ -86,6 +85,21 @@ describe('endpoints of an export', () => {
         addressType: 'IPv4', ports: [{ name: 'http', protocol: 'TCP', port: 8080 }],
         endpoints: [{ address: '10.1.0.5', hostname: 'web-0', ready }],
       }],
+    ));
+  }
+  const ends: [string, NonNullable<Parameters<typeof one>[0]>, boolean, object][] = [
+    ['that end are told to serve until then', { ready: false, serving: true, terminating: true }, false, {
+      serving: true, terminating: true,
+    }],
+    ['that end and serve no more', { ready: false, serving: false, terminating: true }, false, { terminating: true }],
+    ['that are published before they serve', { ready: true, serving: false, terminating: false }, true, {
+      serving: false,
+    }],
+  ];
+  for (const [what, conditions, ready, more] of ends) {
+    it(what, () => assert.deepEqual(
+      specOf({ slices: [slice('a', one(conditions))] }).slices[0]?.endpoints,
+      [{ address: '10.1.0.5', hostname: 'web-0', ready, ...more }],
     ));
   }
   it('that were imported from others are not exported again', () => assert.deepEqual(

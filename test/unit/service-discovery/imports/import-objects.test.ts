@@ -181,6 +181,22 @@ describe('EndpointSlices of an import', () => {
   it('hold endpoints of a cluster that is not reached as not ready', () => assert.deepEqual(
     addresses([exportOf('us')], { unreachable: new Set(['us']) }), ['242.1.0.5 false'],
   ));
+  const ends = { slices: [{
+    addressType: 'IPv4', ports: [{ name: 'http', port: 8080 }],
+    endpoints: [{ address: '10.1.0.5', ready: false, serving: true, terminating: true }],
+  }] };
+  const conditionsOf = (one: ExportedService, more: Partial<ImportView> = {}) =>
+    objectsOf([one], more).slices.flatMap(({ endpoints }) => endpoints?.map(({ conditions }) => conditions));
+  it('say of endpoints that end whether these still serve: kube-proxy uses them while none is ready', () => {
+    const status = { listeners: [{ port: 80, listenerPort: 20_001 }] };
+    const draining = { ready: false, serving: true, terminating: true };
+    assert.deepEqual(conditionsOf(exportOf('us')), [{ ready: true, serving: true, terminating: false }]);
+    assert.deepEqual(conditionsOf(exportOf('us', ends)), [draining]);
+    assert.deepEqual(conditionsOf({ ...exportOf('us', ends), status }, byListener), [draining]);
+    assert.deepEqual(conditionsOf(exportOf('us', ends), { unreachable: new Set(['us']) }), [
+      { ready: false, serving: false, terminating: true },
+    ]);
+  });
   it('never hold an address outside of what the cluster announced', () => {
     const slices = [{
       addressType: 'IPv4', ports: [{ name: 'http', port: 80 }],
@@ -224,7 +240,7 @@ describe('EndpointSlices of an import', () => {
     const [slice, ...others] = objectsOf([us], byListener).slices;
     assert.deepEqual([slice?.addressType, slice?.ports, slice?.endpoints, others], [
       'IPv4', [{ name: 'http', protocol: 'TCP', port: 20_001 }],
-      [{ addresses: ['10.9.0.1'], conditions: { ready: true } }], [],
+      [{ addresses: ['10.9.0.1'], conditions: { ready: true, serving: true, terminating: false } }], [],
     ]);
     assert.equal(slice?.metadata.labels?.['multicluster.kubernetes.io/source-cluster'], 'us');
     assert.notEqual(slice?.metadata.name, objectsOf([us]).slices[0]?.metadata.name);
