@@ -13,13 +13,25 @@ export interface ClustersetView extends Reachability {
   readonly prefixes: ReadonlyMap<string, readonly PodPrefix[]>;
 }
 
-/**
- * The slices of an export as reached from here; `key` distinguishes slices of one cluster. A slice without endpoints is
- * omitted.
- */
-export function reachableSlices(exported: ExportedService, view: ClustersetView): readonly (
-  ExportedSlice & { readonly key: string }
-)[] {
+/** A slice as reached from here; `key` distinguishes slices of one cluster. */
+type ReachedSlice = ExportedSlice & { readonly key: string };
+
+const PARTS = ['clusterId', 'prefixes', 'podPlane', 'unreachable', 'importAddress'] as const;
+/** Each DNS question asks for them, and there may be thousands of endpoints. */
+const known = new WeakMap<
+  ExportedService, { readonly view: ClustersetView; readonly slices: readonly ReachedSlice[] }
+>();
+
+/** The slices of an export as reached from here. A slice without endpoints is omitted. */
+export function reachableSlices(exported: ExportedService, view: ClustersetView): readonly ReachedSlice[] {
+  const before = known.get(exported);
+  if (before !== undefined && PARTS.every((part) => before.view[part] === view[part])) return before.slices;
+  const slices = toReachedSlices(exported, view);
+  known.set(exported, { view, slices });
+  return slices;
+}
+
+function toReachedSlices(exported: ExportedService, view: ClustersetView): readonly ReachedSlice[] {
   const { clusterID } = exported.spec;
   const { clusterId, podPlane, importAddress } = view;
   const isOnPlane = podPlane.has(clusterID) && !isIpv6Alone(exported);
@@ -41,9 +53,9 @@ function isIpv6Alone({ spec: { slices } }: ExportedService): boolean {
  * Its key differs from those of pod slices, because a slice's address type is immutable. A headless export has none:
  * all of its endpoints would share one address.
  */
-function listenerSlices({ spec, status }: ExportedService, address: string, isReached: boolean): readonly (
-  ExportedSlice & { readonly key: string }
-)[] {
+function listenerSlices(
+  { spec, status }: ExportedService, address: string, isReached: boolean,
+): readonly ReachedSlice[] {
   const numbers = new Map(status?.listeners?.map(({ port, listenerPort }) => [port, listenerPort]));
   const ports = spec.ports.flatMap(({ name, protocol = 'TCP', appProtocol, port }): readonly EndpointPort[] => {
     const number = numbers.get(port);

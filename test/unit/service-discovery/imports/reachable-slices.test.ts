@@ -62,6 +62,19 @@ describe('endpoints of another cluster on the pod plane', () => {
   });
 });
 
+describe('endpoints of any cluster', () => {
+  it('are found once while nothing changes: each DNS question asks for them', () => {
+    const [one, seen] = [exported('a', [slice('IPv4', '10.1.0.1')]), view()];
+    const found = reachedSlices(one, seen);
+    assert.equal(reachedSlices(one, { ...seen }), found);
+    const changes = [{ prefixes: new Map() }, { unreachable: new Set(['a']) }, { podPlane: new Set<string>() }, {
+      clusterId: 'a',
+    }];
+    for (const change of changes) assert.notEqual(reachedSlices(one, { ...seen, ...change }), found);
+    assert.deepEqual(reachedSlices(one, seen), found);
+  });
+});
+
 describe('endpoints of this cluster', () => {
   it('are as they are, of both families, on the plane or not', () => {
     const slices = [slice('IPv4', '192.168.0.1'), slice('IPv6', 'fd00::1')];
