@@ -18,7 +18,7 @@ import { splitKey } from '../model/pod/pod.ts';
 import { toDnsService, type DnsService } from './dns/dns-answer.ts';
 import { importServiceName, type ImportView } from './imports/import-objects.ts';
 import type { ExistingImport } from './imports/import-plan.ts';
-import { mergeExports } from './imports/merge-exports.ts';
+import { mergeExports, type Joined } from './imports/merge-exports.ts';
 import { preferenceOf } from './imports/preference.ts';
 import { readReachability, type Reachability } from './imports/reachability.ts';
 
@@ -53,6 +53,7 @@ export class ClustersetState {
   readonly #namespaces: Informer<KubernetesObject, true>;
   #clusterId: string | undefined;
   #prefixes: ReadonlyMap<string, readonly PodPrefix[]> = new Map();
+  #joined: Joined = new Map();
   #reachability: Reachability = readReachability([]);
 
   constructor({ client, installNamespace, logger }: ClustersetStateOptions) {
@@ -111,9 +112,10 @@ export class ClustersetState {
     let before = '';
     const members = () => {
       const { unreachable, podPlane, importAddress } = this.#reachability;
-      const now = JSON.stringify(
-        [this.#clusterId, [...unreachable].toSorted(), [...podPlane].toSorted(), importAddress, [...this.#prefixes]],
-      );
+      const now = JSON.stringify([
+        this.#clusterId, [...unreachable].toSorted(), [...podPlane].toSorted(), importAddress, [...this.#prefixes],
+        [...this.#joined],
+      ]);
       if (now === before) return;
       before = now;
       tellAll();
@@ -161,6 +163,7 @@ export class ClustersetState {
     this.#clusterId = ownClusterId(gateways) ?? this.#clusterId ?? own?.spec.clusterID;
     const specs = [...this.#clusters.records()].map(({ spec }) => spec);
     this.#prefixes = new Map(specs.map((spec) => [spec.clusterID, podPrefixes(spec, specs)]));
+    this.#joined = new Map(specs.map(({ clusterID, joinedAt = '' }) => [clusterID, Date.parse(joinedAt)]));
     this.#reachability = readReachability(gateways);
   }
 
@@ -183,7 +186,7 @@ export class ClustersetState {
    * An import as seen from this cluster; undefined when no cluster exports it, or when this cluster is not a member.
    */
   view(key: string): ImportView | undefined {
-    const merged = mergeExports(this.#exportedServices.by('key', key));
+    const merged = mergeExports(this.#exportedServices.by('key', key), this.#joined);
     if (merged === undefined || this.#clusterId === undefined) return undefined;
     return {
       clusterId: this.#clusterId, merged, prefixes: this.#prefixes, ...this.#reachability,

@@ -26,6 +26,8 @@ export interface ClustersetMember extends KubernetesObject {
      * ranges overlap.
      */
     readonly globalCIDR?: readonly string[];
+    /** When it joined by the broker's clock, RFC 3339: no export of it counts as older. */
+    readonly joinedAt?: string;
     /** Serial numbers (upper-case hexadecimal) of revoked certificates of this member. */
     readonly revokedSerials?: readonly string[];
   };
@@ -101,7 +103,10 @@ export const CLUSTERSET_MEMBER_KIND: KindDefinition = {
         clusterID: CLUSTER_ID, clusterCIDR: texts('Ranges of pods.', 16), serviceCIDR: texts('Ranges of Services.', 16),
         globalCIDR: texts(
           'Ranges that no other member has, one for each IPv4 pod range; used if pod ranges overlap.', 16,
-        ), revokedSerials: texts('Serial numbers of revoked certificates.', 1_000),
+        ),
+        joinedAt:
+          { type: 'string', format: 'date-time', description: 'When it joined: no export of it counts as older.' },
+        revokedSerials: texts('Serial numbers of revoked certificates.', 1_000),
       },
     },
   },

@@ -182,17 +182,21 @@ export interface BrokerAdditions {
   /** Earlier revocations persist. */
   readonly revokedSerials?: readonly string[];
   readonly globalCIDR?: readonly string[];
+  readonly joinedAt?: string;
 }
 
 /** The objects of a joining member. */
 export function toMemberObjects(
   { clusterId, addresses, clusterCIDR, serviceCIDR }: Omit<JoinRequest, 'token' | 'signingRequest'>,
-  { revokedSerials = [], globalCIDR = [] }: BrokerAdditions,
+  { revokedSerials = [], globalCIDR = [], joinedAt }: BrokerAdditions,
 ): { readonly cluster: ClustersetMember; readonly endpoint: ClustersetEndpoint } {
   return {
     cluster: {
       metadata: { name: clusterObjectName(clusterId) },
-      spec: { clusterID: clusterId, clusterCIDR, serviceCIDR, globalCIDR, revokedSerials },
+      spec: {
+        clusterID: clusterId, clusterCIDR, serviceCIDR, globalCIDR, revokedSerials,
+        ...(joinedAt !== undefined && { joinedAt }),
+      },
     },
     endpoint: {
       metadata: { name: endpointObjectName(clusterId, 'mtls') },

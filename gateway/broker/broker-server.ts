@@ -137,7 +137,8 @@ class BrokerHandlers {
     await this.#oneAtATime(async () => {
       const globalCIDR = globalRangesFor(clusterId, parsed.value.clusterCIDR, await store.listClusters());
       const revokedSerials = [...before?.spec.revokedSerials ?? [], ...await store.serialsOfRemoved(clusterId)];
-      const { cluster, endpoint } = toMemberObjects(parsed.value, { revokedSerials, globalCIDR });
+      const additions = { revokedSerials, globalCIDR, joinedAt: now().toISOString() };
+      const { cluster, endpoint } = toMemberObjects(parsed.value, additions);
       const saved = withSerial(
         { ...cluster, metadata: { ...before?.metadata, ...cluster.metadata } }, { serial, notAfterMs }, now().getTime(),
       );

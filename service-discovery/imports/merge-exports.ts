@@ -34,29 +34,45 @@ export interface MergedExports {
   readonly conflicts: readonly Conflict[];
 }
 
+/** The last time that a Date can hold. */
+const LATEST_MS = 8.64e15;
+
+/** When members joined, by ID, in ms since the epoch; NaN where it is unknown. */
+export type Joined = ReadonlyMap<string, number>;
+
 /** Oldest first; ties are broken by cluster name, so that every member finds the same order. */
-export function oldestFirst(exports: readonly ExportedService[]): readonly ExportedService[] {
+export function oldestFirst(exports: readonly ExportedService[], joined: Joined = new Map()):
+  readonly ExportedService[] {
   return exports.toSorted(
-    (one, other) => ageOf(one) - ageOf(other) || (one.spec.clusterID < other.spec.clusterID ? -1 : 1),
+    (one, other) =>
+      startOf(one, joined) - startOf(other, joined) || (one.spec.clusterID < other.spec.clusterID ? -1 : 1),
   );
 }
 
-/** An invalid timestamp sorts last, so it decides nothing. */
-function ageOf({ spec }: ExportedService): number {
-  const ms = Date.parse(spec.exportedAt);
-  return Number.isNaN(ms) ? Number.MAX_SAFE_INTEGER : ms;
+/**
+ * In ms since the epoch. A cluster says itself since when it exports: nobody decides for those who came before it. An
+ * invalid timestamp sorts last, so it decides nothing.
+ */
+function startOf({ spec: { exportedAt, clusterID } }: ExportedService, joined: Joined): number {
+  const ms = Date.parse(exportedAt);
+  const joinedMs = joined.get(clusterID) ?? NaN;
+  if (Number.isNaN(ms)) return LATEST_MS;
+  return Number.isNaN(joinedMs) ? ms : Math.max(ms, joinedMs);
 }
 
 /** Merges the exports of one namespace and name; undefined when there are none. */
-export function mergeExports(exports: readonly ExportedService[]): MergedExports | undefined {
-  const [oldest, ...younger] = oldestFirst(exports);
+export function mergeExports(exports: readonly ExportedService[], joined: Joined = new Map()): MergedExports
+  | undefined {
+  const [oldest, ...younger] = oldestFirst(exports, joined);
   if (oldest === undefined) return undefined;
   const { namespace, name, type, labels = {}, annotations = {} } = oldest.spec;
+  // of bounded length, whatever the export says: conditions that are too long are rejected
+  const since = new Date(startOf(oldest, joined)).toISOString().replace('.000', '');
   const contributors = [oldest, ...younger.filter(({ spec }) => spec.type === type)];
   return {
     namespace, name, labels, annotations, contributors,
     settings: { type, ports: unionOfPorts(contributors), ...acceptedPolicies(oldest.spec) },
-    conflicts: CONFLICT_REASONS.flatMap((reason) => findConflict(reason, oldest, younger) ?? []),
+    conflicts: CONFLICT_REASONS.flatMap((reason) => findConflict(reason, { oldest, younger, since }) ?? []),
   };
 }
 
@@ -121,8 +137,12 @@ const WHAT: Readonly<
 };
 
 /** Session affinity configurations conflict only where the affinity itself is equal. */
-function findConflict(reason: ConflictReason, oldest: ExportedService, younger: readonly ExportedService[]): Conflict
-  | undefined {
+function findConflict(
+  reason: ConflictReason,
+  { oldest, younger, since }: {
+    readonly oldest: ExportedService; readonly younger: readonly ExportedService[]; readonly since: string
+  },
+): Conflict | undefined {
   const { words, of, rule } = WHAT[reason];
   const valueOf = ({ spec }: ExportedService) => JSON.stringify(of(spec)) ?? 'unset';
   const comparable = reason === 'SessionAffinityConfigConflict'
@@ -134,6 +154,6 @@ function findConflict(reason: ConflictReason, oldest: ExportedService, younger: 
     reason,
     message:
       `${words} of ${others.join(', ')} differs from that of ${oldest.spec.clusterID}, the oldest export ` +
-        `(${oldest.spec.exportedAt}): ${rule}`,
+        `(${since}): ${rule}`,
   };
 }

@@ -41,6 +41,17 @@ describe('the oldest export', () => {
   it('is found by its name among those of one age', () => assert.equal(
     oldestFirst([exportOf('b'), exportOf('a')])[0]?.spec.clusterID, 'a',
   ));
+  it('is none of a cluster that joined later, whatever it says itself', () => {
+    const said = exportOf('new', { exportedAt: '1970-01-01T00:00:00Z', type: 'Headless' });
+    const joined = new Map([['new', Date.parse(NEW)], ['zulu', Date.parse('2025-01-01T00:00:00Z')], ['hand', NaN]]);
+    const clusters = (...exports: readonly ExportedService[]) =>
+      oldestFirst(exports, joined).map(({ spec }) => spec.clusterID);
+    assert.deepEqual(clusters(said, old()), ['zulu', 'new']);
+    assert.deepEqual(clusters(said, exportOf('hand')), ['hand', 'new'], 'a member that was made by hand');
+    assert.equal(mergeExports([said, old()], joined)?.settings.type, 'ClusterSetIP');
+    assert.match(mergeExports([said, young({ exportedAt: '2026-03-01T00:00:00Z' })], joined)?.conflicts[0]?.message
+      ?? '', /that of new, the oldest export \(2026-02-01T00:00:00Z\)/);
+  });
   it('is never one whose time cannot be read', () => assert.equal(
     oldestFirst([exportOf('a', { exportedAt: 'long ago' }), exportOf('b')])[0]?.spec.clusterID, 'b',
   ));
@@ -106,6 +117,11 @@ describe('a type mismatch', () => {
   it('leaves the younger one without a part in the import', () => assert.deepEqual(
     mergeExports([old(), young({ type: 'Headless' })])?.contributors.map(({ spec }) => spec.clusterID), ['zulu'],
   ));
+  it('is told in few words, however long the time of the oldest is', () => {
+    const exportedAt = `2020-01-01T00:00:00.${'0'.repeat(40_000)}Z`;
+    const [conflict] = mergeExports([old({ exportedAt }), young({ type: 'Headless' })])?.conflicts ?? [];
+    assert.match(conflict?.message.slice(0, 200) ?? '', /the oldest export \(2020-01-01T00:00:00Z\): endpoints/);
+  });
   it('says who decides', () => assert.match(
     mergeExports([old(), young({ type: 'Headless' })])?.conflicts[0]?.message ?? '',
     /alpha differs from that of zulu, the oldest export \(2026-01-01T00:00:00Z\)/,
