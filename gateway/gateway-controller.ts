@@ -11,6 +11,7 @@ import type { Fence } from '../kubernetes/flow/fence.ts';
 import { Informer } from '../kubernetes/watch/informer.ts';
 import { fullInformersOf } from '../kubernetes/watch/full-objects.ts';
 import { messageOf } from '../process/errors.ts';
+import { aborted } from '../process/lifecycle.ts';
 import type { AllowedServices } from './protocol/allowed-services.ts';
 import type { StreamRecord } from './protocol/cable-driver.ts';
 import { findExported, type FoundService } from './protocol/exported-endpoints.ts';
@@ -96,13 +97,16 @@ export class GatewayController {
     return [this.#secrets, this.#clusters, this.#endpoints].every((informer) => informer.hasSynced);
   }
 
-  /** Runs until `signal` is aborted; then drains streams for `drainMs`. */
-  async run(drainMs: number, signal: AbortSignal): Promise<void> {
+  /** Runs until `signal` is aborted, and then until `over` is; drains streams for `drainMs` after the former. */
+  async run(drainMs: number, signal: AbortSignal, over: AbortSignal): Promise<void> {
     const timer = setInterval(() => signal.aborted || this.followFence(), FENCE_CHECK_MS);
-    await Promise.all([this.#secrets.run(signal), this.#clusters.run(signal), this.#endpoints.run(signal)]);
+    const informers = [this.#secrets, this.#clusters, this.#endpoints].map((informer) => informer.run(over));
+    await aborted(signal);
     clearInterval(timer);
+    const drainUntil = performance.now() + drainMs;
+    await Promise.all(informers);
     await this.#starting;
-    await this.#stop(drainMs);
+    await this.#stop(Math.max(0, drainUntil - performance.now()));
     await this.#drained;
   }
 

@@ -14,6 +14,7 @@ import { followBroker } from './broker/broker-member.ts';
 import type { StreamRecord } from './protocol/cable-driver.ts';
 import { startConnectEndpoint } from './local-end/connect-endpoint.ts';
 import { GatewayController } from './gateway-controller.ts';
+import { untilHandedOver } from './handover.ts';
 import { keepGatewayObject } from './status/gateway-object-controller.ts';
 import { ImportListeners, type ImportListenersOptions } from './local-end/import-listener-server.ts';
 import { startImportListeners } from './local-end/import-listeners-controller.ts';
@@ -64,6 +65,7 @@ export const GATEWAY_LEASE_TIMINGS: LeaseTimings =
 /** Name of the Lease in the install namespace. */
 export const GATEWAY_LEASE = 'isthmus-gateway';
 const MAX_CONNECTIONS = 4_096;
+const LONGEST_HANDOVER_MS = 10_000;
 
 /** A running gateway process. */
 export interface GatewayProcess {
@@ -81,6 +83,8 @@ interface GatewayParts {
   readonly controller: GatewayController;
   /** How the listeners of this end take streams on. */
   readonly intake: Omit<ImportListenersOptions, 'host'>;
+  /** Aborted when streams and listeners are to end: after a handover to another gateway. */
+  readonly over: AbortSignal;
 }
 
 /**
@@ -107,9 +111,11 @@ export async function startGateway(options: GatewayProcessOptions, signal: Abort
   });
   const { halfClosedMs } = { ...TUNNEL_LIMITS, ...limits };
   const intake = { driver: () => controller.driver, connections: MAX_CONNECTIONS, halfClosedMs, audit };
-  const parts = { election, exports, controller, intake };
+  const ending = new AbortController();
+  const parts = { election, exports, controller, intake, over: ending.signal };
   const endpoint = await startConnectEndpoint({ ...options.connect, ...intake });
-  if (options.imports !== undefined) changed = startImports(options, options.imports, parts, signal);
+  if (options.imports !== undefined) changed = startImports(options, options.imports, parts);
+  void aborted(signal).then(() => handOver(options, controller)).finally(() => ending.abort());
   const stopped = aborted(signal).then(() => endpoint.close(options.drainMs));
   const ended = Promise.all([runParts(options, parts, signal), stopped]).then(() => undefined);
   return {
@@ -121,10 +127,18 @@ export async function startGateway(options: GatewayProcessOptions, signal: Abort
   };
 }
 
+/** An active gateway without listeners has nothing that its clients do not look for at the other ones. */
+async function handOver(
+  { client, namespace, name, imports, drainMs }: GatewayProcessOptions, { driver }: GatewayController,
+): Promise<void> {
+  const limitMs = Math.min(LONGEST_HANDOVER_MS, drainMs / 2);
+  if (imports !== undefined && driver !== undefined) await untilHandedOver({ client, namespace, name, limitMs });
+}
+
 /** Listens for Services of other clusters. Call the result when the gateway may have become active or passive. */
 function startImports(
   { client, namespace, logger }: GatewayProcessOptions, { host, ports }: ImportPlace,
-  { election, exports, controller, intake }: GatewayParts, signal: AbortSignal,
+  { election, exports, controller, intake, over }: GatewayParts,
 ): () => void {
   const listeners = new ImportListeners({ host, ...intake });
   return startImportListeners(
@@ -132,13 +146,13 @@ function startImports(
       client: client.fencedBy(election), namespace, exports, listeners, ports, activeAs: () => activeAs(controller),
       logger,
     },
-    signal,
+    over,
   );
 }
 
 async function runParts(
   { client, namespace, name, logger, drainMs, imports, submarinerNamespace }: GatewayProcessOptions,
-  { election, exports, controller }: GatewayParts, signal: AbortSignal,
+  { election, exports, controller, over }: GatewayParts, signal: AbortSignal,
 ): Promise<void> {
   const facts = (): GatewayFacts => factsOf(controller, imports?.address);
   const submariner = submarinerNamespace === undefined ? undefined : {
@@ -147,10 +161,10 @@ async function runParts(
   };
   await Promise.all([
     election.run(signal),
-    controller.run(drainMs, signal),
+    controller.run(drainMs, signal, over),
     exports.run(signal),
     submariner && followSubmariner(submariner, signal),
-    keepGatewayObject({ client, namespace, name, facts, logger }, signal),
+    keepGatewayObject({ client, namespace, name, facts, over, logger }, signal),
     followBroker({ client, namespace, controller, logger }, signal),
   ]);
 }

@@ -6,6 +6,7 @@ import { isNotFound } from '../../kubernetes/flow/api-error.ts';
 import { delay } from '../../kubernetes/flow/backoff.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { messageOf } from '../../process/errors.ts';
+import { aborted } from '../../process/lifecycle.ts';
 import { isGone, needsUpdate, toGatewayStatus, type GatewayFacts } from './gateway-status.ts';
 
 /** What is needed. */
@@ -15,6 +16,8 @@ export interface GatewayObjectOptions {
   /** Name of the object: the host, or the pod. */
   readonly name: string;
   readonly facts: () => GatewayFacts;
+  /** When the object is deleted, after `signal`; at once when missing. */
+  readonly over?: AbortSignal;
   readonly logger: Logger;
 }
 
@@ -24,9 +27,9 @@ const INTERVAL_MS = 1_000;
 /** What a merge patch keeps of an earlier process unless it is told to remove it. */
 const NOTHING_OF_BEFORE = { statusFailure: null, certificateExpires: null, importAddress: null };
 
-/** Updates the object until `signal` is aborted, then deletes it. Never throws. */
+/** Updates the object until `signal` is aborted, and deletes it in the end. Never throws. */
 export async function keepGatewayObject(options: GatewayObjectOptions, signal: AbortSignal): Promise<void> {
-  const { client, namespace, name, facts, logger } = options;
+  const { client, namespace, name, facts, over = signal, logger } = options;
   let written: GatewayStatus | undefined;
   while (!signal.aborted) {
     const next = toGatewayStatus(facts());
@@ -41,6 +44,7 @@ export async function keepGatewayObject(options: GatewayObjectOptions, signal: A
     }
     await delay(INTERVAL_MS, signal);
   }
+  await aborted(over);
   const patience = new AbortController();
   const timer = setTimeout(() => patience.abort(), INTERVAL_MS);
   await client.delete(CLUSTERSET_GATEWAYS, { namespace, name }, {}, patience.signal).catch(() => undefined);

@@ -9,7 +9,7 @@ import { ENDPOINT_SLICES } from '../../api/objects/endpoint-slice.ts';
 import { importServiceName } from '../../service-discovery/imports/import-objects.ts';
 import { untilEqual } from '../support/worlds/clusterset-world.ts';
 import {
-  post, startListenerWorld, startNamedServer, type ListenerWorld, type NamedServer,
+  hostOf, post, startListenerWorld, startNamedServer, type ListenerWorld, type NamedServer,
 } from '../support/worlds/listener-world.ts';
 
 const [namespace, name] = ['production', 'payment-api'];
@@ -42,7 +42,10 @@ async function endpoints(): Promise<
 const shown = async () =>
   Object.entries(await endpoints()).map(([cluster, { address, ready }]) => `${cluster} ${address} ${ready}`).toSorted();
 const portOf = async (cluster: string) => (await endpoints())[cluster]?.port ?? 0;
-const answerFrom = async (cluster: string) => post(await portOf(cluster), '/health', 'x'.repeat(100_000));
+const answerFrom = async (cluster: string) => {
+  const { address = '', port = 0 } = (await endpoints())[cluster] ?? {};
+  return post(port, '/health', 'x'.repeat(100_000), hostOf(address));
+};
 const importIp = async () =>
   (await world.client.get(SERVICES, { namespace, name: importServiceName(name) })).spec?.clusterIP;
 const resolved = () => world.resolver.resolve4(`${name}.${namespace}.svc.clusterset.local`)
@@ -66,11 +69,21 @@ describe('a Service of clusters without a pod plane', () => {
     assert.deepEqual([...answers].toSorted(), ['eu-1 /health 100000', 'eu-2 /health 100000']);
   });
 
-  it('goes on under the same ports where another gateway takes over', async () => {
+  it('goes on under the same ports where another gateway takes over, and refuses no connection meanwhile', async () => {
     const before = await endpoints();
     const another = await world.startAnother('10.77.0.2');
-    await world.gateways.us.stop();
-    await untilEqual('endpoints', shown, ['asia 10.77.0.2 true', 'eu 10.77.0.2 true'], 30_000);
+    const standby = { namespace: 'isthmus-system', name: 'another' };
+    await untilEqual('the standby', () => world.client.get(CLUSTERSET_GATEWAYS, standby).then(
+      ({ status }) => status?.haStatus, () => undefined,
+    ), 'passive');
+    const stopped = world.gateways.us.stop();
+    const refused: string[] = [];
+    await untilEqual('endpoints', async () => {
+      await answerFrom('asia').catch((error: unknown) => refused.push(String(error)));
+      return shown();
+    }, ['asia 10.77.0.2 true', 'eu 10.77.0.2 true'], 30_000);
+    assert.deepEqual(refused, []);
+    await stopped;
     world.gateways.us = another;
     const afterwards = await endpoints();
     assert.deepEqual([afterwards['eu']?.port, afterwards['asia']?.port], [before['eu']?.port, before['asia']?.port]);
@@ -90,7 +103,8 @@ describe('a Service of clusters without a pod plane', () => {
     await world.withdraw('eu', namespace, name);
     await untilEqual('endpoints', shown, ['asia 10.77.0.2 false']);
     await untilEqual(
-      'the listener', () => post(port, '/health', '').catch(({ code }: NodeJS.ErrnoException) => code), 'ECONNREFUSED',
+      'the listener', () => post(port, '/health', '', '127.0.0.2').catch(({ code }: NodeJS.ErrnoException) => code),
+      'ECONNREFUSED',
     );
     await untilEqual('the name', resolved, 'ENODATA');
   });

@@ -65,7 +65,7 @@ export class ListenerWorld {
     this.#parts = parts;
   }
 
-  /** A second gateway of `us`; its pods would reach it under this address. */
+  /** A second gateway of `us`; its pods would reach it under this address, and tests under {@link hostOf} it. */
   startAnother(address: string): Promise<RunningGateway> {
     return startMember(this.client, 'us', { port: this.#parts.ports[3] ?? 0, address, name: 'another' });
   }
@@ -166,11 +166,11 @@ async function startMember(client: ClusterClient, id: MemberId, { port, address,
   readonly port: number; readonly address?: string; readonly name: string
 }): Promise<RunningGateway> {
   const stop = new AbortController();
-  const imports = address === undefined ? undefined : { host: '127.0.0.1', address, ports: IMPORT_PORTS };
+  const imports = address === undefined ? undefined : { host: hostOf(address), address, ports: IMPORT_PORTS };
   const process = await startGateway(
     {
       client, namespace: NAMESPACES[id], name, identity: name, services: new Map(), listen: { host: '127.0.0.1', port },
-      connect: { host: '127.0.0.1', port: 0 }, imports, drainMs: 0, logger,
+      connect: { host: '127.0.0.1', port: 0 }, imports, drainMs: imports === undefined ? 0 : 20_000, logger,
     },
     stop.signal,
   );
@@ -181,6 +181,11 @@ async function startMember(client: ClusterClient, id: MemberId, { port, address,
       return process.ended;
     },
   };
+}
+
+/** Where a gateway listens whose address is told to pods: no EndpointSlice may have an address of loopback. */
+export function hostOf(address: string): string {
+  return address.replace('10.77', '127.0');
 }
 
 /** An HTTP server that answers with its name and what it was sent. */
@@ -207,11 +212,11 @@ export async function startNamedServer(name: string): Promise<NamedServer> {
   };
 }
 
-/** Posts to a port of loopback over a connection of its own; gives the answer's body. */
-export function post(port: number, path: string, body: string): Promise<string> {
+/** Posts to a port of loopback, or of another host, over a connection of its own; gives the answer's body. */
+export function post(port: number, path: string, body: string, host = '127.0.0.1'): Promise<string> {
   return new Promise((resolve, reject) => {
     const asked = request({
-      host: '127.0.0.1', port, path, method: 'POST', agent: new Agent({ keepAlive: false }), timeout: 10_000,
+      host, port, path, method: 'POST', agent: new Agent({ keepAlive: false }), timeout: 10_000,
     }, (answer) => {
       let text = '';
       answer.setEncoding('utf8').on(
