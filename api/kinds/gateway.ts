@@ -14,6 +14,12 @@ export const SUBMARINER_BACKEND = 'submariner';
 /** Backends that connect pods; if two connect to one member the first is used. */
 export const POD_PLANE_BACKENDS = [POD_PLANE_BACKEND, SUBMARINER_BACKEND] as const;
 
+/**
+ * Annotation on the ClustersetEndpoint of this cluster's pod plane, set by the gateway, read by the pod plane: the
+ * public keys that the broker tells the other members.
+ */
+export const ANNOUNCED_KEYS_ANNOTATION = 'isthmus.dev/announced-keys';
+
 /** A member of the clusterset. */
 export interface ClustersetMember extends KubernetesObject {
   readonly spec: {

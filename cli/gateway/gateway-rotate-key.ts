@@ -25,13 +25,14 @@ export function gatewayRotateKeyCommand(): Command {
 export async function rotateKey(client: ClusterClient, namespace: string, signal: AbortSignal): Promise<string> {
   const at = { namespace, name: PLANE_KEY_SECRET };
   const secret = await client.get(SECRETS, at, signal).catch(unless(isNotFound));
-  const keys = secret && readPlaneKeys(secret.data ?? {}, Date.now());
+  const now = client.transport.clock.now(); // that of this machine may be off
+  const keys = secret && readPlaneKeys(secret.data ?? {}, now);
   if (secret === undefined || keys === undefined) throw new AppError(
     'NotFound',
     `There is no key in Secret ${namespace}/${PLANE_KEY_SECRET}: the pod plane of this cluster has not run yet ` +
       '("isthmus gateway node").',
   );
-  const data = beginRotation(secret.data ?? {}, newPrivateKey(), Date.now());
+  const data = beginRotation(secret.data ?? {}, newPrivateKey(), now);
   if (data === undefined) throw new AppError('StillInUse', 'The key is being changed already; try again in a minute.');
   await client.patch(
     SECRETS, at,

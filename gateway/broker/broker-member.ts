@@ -2,13 +2,16 @@
 // Broker outages are tolerated: gateways start and run from the local copy.
 import { createInterface } from 'node:readline';
 import type { Logger } from 'pino';
-import { POD_PLANE_BACKEND, type ClustersetMember, type ClustersetEndpoint } from '../../api/kinds/gateway.ts';
+import {
+  ANNOUNCED_KEYS_ANNOTATION, POD_PLANE_BACKEND, type ClustersetMember, type ClustersetEndpoint,
+} from '../../api/kinds/gateway.ts';
 import { BROKER_COPY_LABEL, OWN_ENDPOINT_LABEL, TRUE } from '../../api/objects/keys.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { CLUSTERSET_MEMBERS, CLUSTERSET_ENDPOINTS, SECRETS } from '../../api/resource-types.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import { backoffDelay, delay } from '../../kubernetes/flow/backoff.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { endpointObjectName } from '../../model/network/gateway-names.ts';
 import type { Informer } from '../../kubernetes/watch/informer.ts';
 import { fullInformersOf } from '../../kubernetes/watch/full-objects.ts';
 import { createSigningRequest } from '../../process/crypto/certificate-authority.ts';
@@ -111,6 +114,7 @@ async function followMembers(
       const { clusters, endpoints } = news;
       if (clusters !== undefined && endpoints !== undefined) {
         await copy({ client, namespace, clusterId: credentials.clusterId }, { clusters, endpoints }, signal);
+        await noteKeys({ client, namespace, clusterId: credentials.clusterId }, endpoints, signal);
         await tellAddresses(access, credentials, { clusters, endpoints }, signal);
       }
       await exports.receive(credentials.clusterId, news, signal);
@@ -152,15 +156,18 @@ async function tell(
   sent.plane = JSON.stringify(plane);
 }
 
+interface OwnCluster {
+  readonly client: ClusterClient;
+  readonly namespace: string;
+  readonly clusterId: string;
+}
+
 /**
  * Updates the local copy. Only objects from a broker are touched; this cluster's pod plane is authoritative for its own
  * ClustersetEndpoint.
  */
 async function copy(
-  { client, namespace, clusterId }: {
-    readonly client: ClusterClient; readonly namespace: string; readonly clusterId: string
-  },
-  { clusters, endpoints }: Members, signal: AbortSignal,
+  { client, namespace, clusterId }: OwnCluster, { clusters, endpoints }: Members, signal: AbortSignal,
 ): Promise<void> {
   await copyKind<ClustersetMember>(client, { namespace, type: CLUSTERSET_MEMBERS, remote: clusters }, signal);
   await copyKind<ClustersetEndpoint>(
@@ -171,6 +178,18 @@ async function copy(
     },
     signal,
   );
+}
+
+/** Tells the pod plane of this cluster which of its keys the broker tells of: until then it uses no other. */
+async function noteKeys(
+  { client, namespace, clusterId }: OwnCluster, endpoints: readonly ClustersetEndpoint[], signal: AbortSignal,
+): Promise<void> {
+  const name = endpointObjectName(clusterId, POD_PLANE_BACKEND);
+  const keys = endpoints.find(({ metadata }) => metadata.name === name)?.spec.publicKeys;
+  if (keys === undefined) return;
+  const patch = { metadata: { annotations: { [ANNOUNCED_KEYS_ANNOTATION]: keys.join(' ') } } };
+  await client.patch(CLUSTERSET_ENDPOINTS, { namespace, name }, { patchType: 'merge', patch }, signal)
+    .catch(unless(isNotFound));
 }
 
 interface Copied<T extends ClustersetMember | ClustersetEndpoint> {

@@ -130,7 +130,7 @@ export class PodPlaneController {
   }
 
   #look(): void {
-    const isRotating = this.#rotationDueMs !== undefined && Date.now() >= this.#rotationDueMs;
+    const isRotating = this.#rotationDueMs !== undefined && performance.now() >= this.#rotationDueMs;
     if (this.#mayBeGateway !== this.isActive || this.#driver?.isClosed === true || isRotating) this.#wake();
   }
 
@@ -186,8 +186,10 @@ export class PodPlaneController {
 
   async #beGateway(clusterId: string, own: PlaneNode, members: PlaneMembers): Promise<string | undefined> {
     const { client, namespace, fence } = this.#options;
-    const keys = await keepPlaneKeys(client.fencedBy(fence), namespace, this.#state.keySecret);
-    this.#rotationDueMs = keys.lookAgainMs === undefined ? undefined : Date.now() + keys.lookAgainMs;
+    const keys = await keepPlaneKeys(client.fencedBy(fence), namespace, {
+      secret: this.#state.keySecret, isAnnounced: (publicKeys) => this.#state.isAnnounced(clusterId, publicKeys),
+    });
+    this.#rotationDueMs = keys.lookAgainMs === undefined ? undefined : performance.now() + keys.lookAgainMs;
     const nodes = this.#state.nodes();
     const addresses = this.#options.addresses ?? announcedAddresses(own, nodes, this.#options.listenPort);
     const workers = workersOf(nodes, own.name);

@@ -2,15 +2,15 @@
 // gateway, and this cluster's identity.
 import type { Logger } from 'pino';
 import type { Node, Secret } from '../../api/objects/core.ts';
-import type { ClustersetEndpoint } from '../../api/kinds/gateway.ts';
-import { OWN_ENDPOINT_LABEL, TRUE } from '../../api/objects/keys.ts';
+import { ANNOUNCED_KEYS_ANNOTATION, POD_PLANE_BACKEND, type ClustersetEndpoint } from '../../api/kinds/gateway.ts';
+import { BROKER_COPY_LABEL, OWN_ENDPOINT_LABEL, TRUE } from '../../api/objects/keys.ts';
 import {
   CLUSTERSET_MEMBERS, CLUSTERSET_ENDPOINTS, CLUSTERSET_GATEWAYS, LEASES, NODES, SECRETS,
 } from '../../api/resource-types.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
 import { fullInformersOf } from '../../kubernetes/watch/full-objects.ts';
-import { ownClusterId } from '../../model/network/gateway-names.ts';
+import { endpointObjectName, ownClusterId } from '../../model/network/gateway-names.ts';
 import { PLANE_KEY_SECRET } from '../plan/plane-keys.ts';
 import { planPlaneMembers, type PlaneMembers } from '../plan/plane-members.ts';
 import { gatewayCandidates, readLeaseIdentity, toPlaneNode, type PlaneNode } from '../plan/plane-nodes.ts';
@@ -108,6 +108,14 @@ export class PodPlaneState {
 
   endpoint(name: string): ClustersetEndpoint | undefined {
     return this.#endpoints.get(`${this.#namespace}/${name}`);
+  }
+
+  /** Whether the broker has told the other members of these keys; also where there is no broker. */
+  isAnnounced(clusterId: string, publicKeys: readonly string[]): boolean {
+    const member = [...this.#clusters.records()].find(({ spec }) => spec.clusterID === clusterId);
+    if (member?.metadata.labels?.[BROKER_COPY_LABEL] !== TRUE) return true;
+    const { metadata } = this.endpoint(endpointObjectName(clusterId, POD_PLANE_BACKEND)) ?? {};
+    return metadata?.annotations?.[ANNOUNCED_KEYS_ANNOTATION] === publicKeys.join(' ');
   }
 
   /** The Secret with this cluster's key. */

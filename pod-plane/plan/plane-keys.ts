@@ -1,6 +1,6 @@
 // The key of a cluster's pod plane: one for all its gateways, in a Secret, so that peers continue with any new gateway.
-// Rotation has timed steps, recorded in the Secret: the next key is announced next to the current one, then used, and
-// then the old one is dropped.
+// Rotation has timed steps, recorded in the Secret: the next key is announced next to the current one, then used once
+// the broker has told of it, and then the old one is dropped.
 import type { Secret } from '../../api/objects/core.ts';
 import { isWireguardKey, publicKeyOf } from '../../gateway/protocol/wireguard-keys.ts';
 
@@ -24,8 +24,13 @@ export interface PlaneKeys {
 /** What the Secret holds, as texts. */
 type Texts = Readonly<Record<string, string | undefined>>;
 
-/** The keys in the Secret, at a time in ms since the epoch; undefined when it has none. */
-export function readPlaneKeys(data: Texts, nowMs: number): PlaneKeys | undefined {
+/**
+ * The keys in the Secret, at a time in ms since the epoch; undefined when it has none. A step is put off while not all
+ * keys are announced.
+ */
+export function readPlaneKeys(
+  data: Texts, nowMs: number, isAnnounced: (publicKeys: readonly string[]) => boolean = () => true,
+): PlaneKeys | undefined {
   const text = (key: string) => Buffer.from(data[key] ?? '', 'base64').toString('utf8').trim();
   const [privateKey, nextKey] = [text('private-key'), text('next-private-key')];
   if (!isWireguardKey(privateKey)) return undefined;
@@ -33,9 +38,11 @@ export function readPlaneKeys(data: Texts, nowMs: number): PlaneKeys | undefined
   const sinceMs = Date.parse(text('since'));
   const dueMs = Number.isNaN(sinceMs) ? 0 : sinceMs + SPREAD_MS;
   if (isWireguardKey(nextKey)) {
-    const isDue = nowMs >= dueMs;
-    if (!isDue) {
-      return { privateKey, publicKeys: [own, publicKeyOf(nextKey)], next: undefined, lookAgainMs: dueMs - nowMs };
+    const publicKeys = [own, publicKeyOf(nextKey)];
+    if (nowMs < dueMs) return { privateKey, publicKeys, next: undefined, lookAgainMs: dueMs - nowMs };
+    if (!isAnnounced(publicKeys)) {
+      const next = toTexts({ privateKey, nextPrivateKey: nextKey, sinceMs: nowMs });
+      return { privateKey, publicKeys, next, lookAgainMs: SPREAD_MS };
     }
     return {
       privateKey: nextKey, publicKeys: [publicKeyOf(nextKey), own],

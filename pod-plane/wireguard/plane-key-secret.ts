@@ -7,18 +7,23 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { PLANE_KEY_SECRET, readPlaneKeys, toPlaneKeySecret, type PlaneKeys } from '../plan/plane-keys.ts';
 import { newPrivateKey } from './make-wireguard-key.ts';
 
+/** The cached Secret, and whether all members can know of these keys. */
+export interface KnownKeys {
+  readonly secret: Secret | undefined;
+  readonly isAnnounced: (publicKeys: readonly string[]) => boolean;
+}
+
 /**
- * The current keys, from the cached Secret. `client` is fenced: only the gateway writes. Throws an Error when the
- * Secret holds no key.
+ * The current keys. `client` is fenced: only the gateway writes. Throws an Error when the Secret holds no key.
  */
 export async function keepPlaneKeys(
-  client: ClusterClient, namespace: string, known: Secret | undefined,
+  client: ClusterClient, namespace: string, { secret: known, isAnnounced }: KnownKeys,
 ): Promise<PlaneKeys> {
   const at = { namespace, name: PLANE_KEY_SECRET };
   const secret = known
     ?? (await client.create(SECRETS, toPlaneKeySecret(namespace, newPrivateKey())).catch(unless(isAlreadyExists)))
     ?? (await client.get(SECRETS, at));
-  const keys = readPlaneKeys(secret.data ?? {}, Date.now());
+  const keys = readPlaneKeys(secret.data ?? {}, client.transport.clock.now(), isAnnounced);
   if (keys === undefined) throw new Error(
     `Secret ${namespace}/${PLANE_KEY_SECRET} holds no key of WireGuard under private-key; delete it, and another one ` +
       'is made',

@@ -37,12 +37,16 @@ async function startMemberWorld(t: TestContext) {
   });
   t.after(() => broker.close());
   const held: HeldSecret = { data: {}, patches: [], reads: 0 };
+  const written: string[] = [];
   const api = createServer((request, response) => {
     if (request.url?.includes('/secrets/') === true) {
       void answerOfSecret(request, held).then((answer) => response.end(answer));
     } else if (request.method === 'GET') {
       response.end(JSON.stringify({ metadata: { resourceVersion: '1' }, items: [] }));
-    } else request.pipe(response);
+    } else void text(request).then((body) => {
+      written.push(`${request.url?.split('/').at(-1)} ${body}`);
+      return response.end(body);
+    });
   });
   api.listen(0, '127.0.0.1');
   await once(api, 'listening');
@@ -62,7 +66,7 @@ async function startMemberWorld(t: TestContext) {
       notBeforeMs: Date.now(), notAfterMs: Date.parse(validTo),
     };
   };
-  return { store, broker, client, certify, held };
+  return { store, broker, client, certify, held, written };
 }
 
 /** The Secret of the member, and the patches of it. */
@@ -98,6 +102,21 @@ describe('a member that follows the broker', () => {
     stop.abort();
     await following;
     assert.deepEqual(lines, []);
+  });
+
+  it('notes which keys of its pod plane the broker tells of', async (t) => {
+    const { store, client, certify, written } = await startMemberWorld(t);
+    const controller = { driver: {}, credentials: await certify() };
+    await store.saveEndpoint({
+      metadata: { name: 'member-wireguard' },
+      spec: { clusterID: 'member', backend: 'wireguard', publicKeys: ['a', 'b'] },
+    });
+    const stop = new AbortController();
+    const following = followBroker({ client, namespace: 'isthmus-system', controller, logger: SILENT }, stop.signal);
+    const noted = '"annotations":{"isthmus.dev/announced-keys":"a b"}';
+    await until(() => written.some((one) => one.startsWith('member-wireguard') && one.includes(noted)), 'the keys');
+    stop.abort();
+    await following;
   });
 
   for (const [what, id, patches] of [['is still there', 'member', 1], ['was replaced', 'other', 0]] as const) {

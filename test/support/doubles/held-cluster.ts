@@ -7,6 +7,7 @@ import type { KubernetesObject } from '../../../api/objects/core.ts';
 import type { ResourceType } from '../../../api/objects/group-version.ts';
 import type { ClusterClient, ObjectName, Selection } from '../../../kubernetes/client/cluster-client.ts';
 import { pathOf } from '../../../kubernetes/client/cluster-client.ts';
+import { ServerClock } from '../../../kubernetes/connect/server-clock.ts';
 import { ApiError } from '../../../kubernetes/flow/api-error.ts';
 import { keyOf } from '../../../kubernetes/watch/informer.ts';
 
@@ -51,7 +52,7 @@ export class HeldCluster {
   constructor() {
     const held = {
       transport: {
-        offersStreamingLists: false,
+        offersStreamingLists: false, clock: new ServerClock(),
         stream: async (call: AskedWatch, signal: AbortSignal) => this.#watch(call, signal),
       },
       metadataOnly: () => held, fencedBy: () => held,

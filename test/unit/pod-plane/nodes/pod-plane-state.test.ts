@@ -1,12 +1,17 @@
 // What a node knows of its pod plane, from objects that come, change and go in any order.
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { GATEWAY_NODE_LABEL, OWN_ENDPOINT_LABEL, PROVIDER_KEY, PROVIDER_VALUE } from '../../../../api/objects/keys.ts';
-import { CLUSTERSET_ENDPOINTS, CLUSTERSET_GATEWAYS, LEASES, NODES } from '../../../../api/resource-types.ts';
+import { ANNOUNCED_KEYS_ANNOTATION } from '../../../../api/kinds/gateway.ts';
+import {
+  BROKER_COPY_LABEL, GATEWAY_NODE_LABEL, OWN_ENDPOINT_LABEL, PROVIDER_KEY, PROVIDER_VALUE,
+} from '../../../../api/objects/keys.ts';
+import {
+  CLUSTERSET_ENDPOINTS, CLUSTERSET_GATEWAYS, CLUSTERSET_MEMBERS, LEASES, NODES,
+} from '../../../../api/resource-types.ts';
 import { PodPlaneState } from '../../../../pod-plane/nodes/pod-plane-state.ts';
 import { HeldCluster } from '../../../support/doubles/held-cluster.ts';
 import { SILENT } from '../../../support/doubles/scripted-api-server.ts';
-import { endpoint, gateway, lease, NAMESPACE, node, OWN } from './plane-objects.ts';
+import { endpoint, gateway, lease, member, NAMESPACE, node, OWN } from './plane-objects.ts';
 
 let cluster: HeldCluster;
 let stop: AbortController;
@@ -42,6 +47,20 @@ describe('what a node knows of its pod plane', () => {
     cluster.remove(CLUSTERSET_ENDPOINTS, `${NAMESPACE}/eu-wireguard`);
     await cluster.settled();
     assert.equal(state.clusterId, 'eu');
+  });
+
+  it('is which of its keys the broker tells of; all of them where members are made by hand', async () => {
+    const announced = { [OWN_ENDPOINT_LABEL]: 'true' };
+    const noted = { annotations: { [ANNOUNCED_KEYS_ANNOTATION]: 'a b' }, labels: announced };
+    cluster.put(CLUSTERSET_MEMBERS, member('hand'));
+    const { metadata, ...copied } = member('eu');
+    cluster.put(CLUSTERSET_MEMBERS, { ...copied, metadata: { ...metadata, labels: { [BROKER_COPY_LABEL]: 'true' } } });
+    cluster.put(CLUSTERSET_ENDPOINTS, OWN);
+    const state = await known();
+    assert.deepEqual([state.isAnnounced('hand', ['a']), state.isAnnounced('eu', ['a', 'b'])], [true, false]);
+    cluster.put(CLUSTERSET_ENDPOINTS, { ...OWN, metadata: { ...OWN.metadata, ...noted } });
+    await cluster.settled();
+    assert.deepEqual([state.isAnnounced('eu', ['a', 'b']), state.isAnnounced('eu', ['b'])], [true, false]);
   });
 
   it('is no cluster from the endpoints of others', async () => {

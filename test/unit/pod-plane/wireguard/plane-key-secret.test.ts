@@ -23,7 +23,8 @@ describe('the Secret of the key', () => {
   });
   afterEach(() => mock.timers.reset());
 
-  const keys = (known?: KubernetesObject) => keepPlaneKeys(cluster.client, NAMESPACE, known);
+  const keys = (secret?: KubernetesObject, isKnown = true) =>
+    keepPlaneKeys(cluster.client, NAMESPACE, { secret, isAnnounced: () => isKnown });
 
   it('is made where there is none, and not again by whoever comes second', async () => {
     cluster.put(SECRETS, toPlaneKeySecret(NAMESPACE, KEY));
@@ -35,6 +36,19 @@ describe('the Secret of the key', () => {
   it('that holds no key is told of, and not overwritten', async () => {
     await assert.rejects(keys(toPlaneKeySecret(NAMESPACE, 'no key')), /holds no key of WireGuard .* delete it/);
     assert.deepEqual(cluster.asked(), []);
+  });
+
+  it('waits again for as long while the broker has not told the others, as while it is down', async () => {
+    const secret = toPlaneKeySecret(NAMESPACE, KEY);
+    const begun = { ...secret, data: beginRotation(secret.data ?? {}, NEXT, NOW) ?? assert.fail() };
+    mock.timers.tick(SPREAD_MS);
+    const { privateKey, publicKeys, lookAgainMs } = await keys(begun, false);
+    assert.deepEqual(
+      [privateKey, publicKeys, lookAgainMs], [KEY, [KEY, NEXT].map(publicKeyOf), SPREAD_MS],
+    );
+    const { data } = (cluster.writes[0] ?? assert.fail()).body as { readonly data: Readonly<Record<string, string>> };
+    mock.timers.tick(SPREAD_MS - 1);
+    assert.equal((await keys({ ...secret, data } as KubernetesObject)).privateKey, KEY);
   });
 
   it('is changed by a step that is due, against what was read', async () => {
