@@ -3,12 +3,13 @@
 import type { ClustersetMember, ClustersetEndpoint } from '../../api/kinds/gateway.ts';
 import type { ExportedService } from '../../api/kinds/service-discovery.ts';
 import { endpointObjectName, isClusterId } from '../../model/network/gateway-names.ts';
-import { parseRange } from '../../model/network/ip-range.ts';
+import { doOverlap, parseRange } from '../../model/network/ip-range.ts';
 import { allocateGlobalRanges } from '../../model/network/pod-addresses.ts';
 import { parseAddress } from '../protocol/allowed-services.ts';
 import { clusterObjectName } from './membership.ts';
 import { isWireguardKey } from '../protocol/wireguard-keys.ts';
 import { parsedJson } from '../../model/objects/json-values.ts';
+import { isLater } from '../../model/objects/resource-version.ts';
 
 /** Who the members are, and where. */
 export interface Members {
@@ -218,6 +219,25 @@ export function globalRangesFor(
   const taken = clusters.filter(({ spec }) => spec.clusterID !== clusterId)
     .flatMap(({ spec }) => [...(spec.globalCIDR ?? [])]);
   return allocateGlobalRanges(clusterCIDR, taken) ?? [];
+}
+
+/**
+ * Global CIDRs for a member whose own a member got that was stored before it, as by another broker at the same moment;
+ * undefined where none did.
+ */
+export function replacedRanges(clusterId: string, all: readonly ClustersetMember[]): readonly string[] | undefined {
+  const own = all.find(({ spec }) => spec.clusterID === clusterId);
+  const others = all.filter((one) => one !== own);
+  const { resourceVersion: stored = '' } = own?.metadata ?? {};
+  const before = others.filter(({ metadata: { resourceVersion = '' } }) => isLater(stored, resourceVersion))
+    .flatMap(({ spec }) => spec.globalCIDR ?? []);
+  if (!(own?.spec.globalCIDR ?? []).some((one) => before.some((other) => overlap(one, other)))) return undefined;
+  return globalRangesFor(clusterId, own?.spec.clusterCIDR ?? [], others);
+}
+
+function overlap(one: string, other: string): boolean {
+  const [left, right] = [parseRange(one), parseRange(other)];
+  return left !== undefined && right !== undefined && doOverlap(left, right);
 }
 
 /** A change to the local copy. */

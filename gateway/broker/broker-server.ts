@@ -13,7 +13,7 @@ import type { CertificateAuthority, KeyPair } from '../../process/crypto/certifi
 import { verifyBrokerToken } from '../../process/crypto/signed-token.ts';
 import {
   CERTIFICATE_DAYS, globalRangesFor, issuedSerials, isTaken, MAX_BODY_BYTES, MAX_CERTIFICATES, parseEndpoint, parseJoin,
-  parseSigningRequest, speaksFor, toMemberObjects, withSerial, type Members,
+  parseSigningRequest, replacedRanges, speaksFor, toMemberObjects, withSerial, type Members,
 } from './broker-protocol.ts';
 import { exportsExcess, MAX_EXPORT_BYTES, parseExport } from './export-protocol.ts';
 import { clusterObjectName } from './membership.ts';
@@ -146,6 +146,7 @@ class BrokerHandlers {
         throw new Refusal(409, `a cluster "${clusterId}" has joined just now; choose another --cluster-id`);
       }
       await store.saveEndpoint(endpoint);
+      await this.#settleRanges(clusterId);
     });
     logger.info({ audit: true, cluster: clusterId, serial }, 'a cluster has joined');
     return reply.code(201).send({ certificate, authority: authority.keyPair.certificate, clusterId });
@@ -259,6 +260,17 @@ class BrokerHandlers {
     const mine = this.#turn.then(work);
     this.#turn = mine.catch(() => undefined);
     return mine;
+  }
+
+  /** During an upgrade there are two brokers. */
+  async #settleRanges(clusterId: string): Promise<void> {
+    const { store } = this.#options;
+    for (;;) {
+      const all = await store.listClusters();
+      const [own, globalCIDR] = [all.find(({ spec }) => spec.clusterID === clusterId), replacedRanges(clusterId, all)];
+      if (own === undefined || globalCIDR === undefined) return;
+      await store.saveCluster({ ...own, spec: { ...own.spec, globalCIDR } });
+    }
   }
 
   async #certify(

@@ -50,14 +50,15 @@ describe('the broker', () => {
   const ask = (method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: object, identity?: TlsIdentity) =>
     askBroker<Record<string, unknown>>({ ...access, identity }, { method, path, ...(body && { body }) }, NEVER);
 
-  async function join(clusterId: string, brokerToken?: string): Promise<TlsIdentity> {
+  async function join(clusterId: string, brokerToken?: string, at = brokerUrl): Promise<TlsIdentity> {
     const { request, key } = await createSigningRequest({ commonName: clusterId });
-    const { certificate } = (
-      await ask('POST', '/v1/join', {
-        token: brokerToken ?? (await token()), clusterId, signingRequest: request, addresses: ['10.0.0.1:443'],
-        clusterCIDR: ['10.1.0.0/16'],
-      })
-    ) as { certificate: string };
+    const body = {
+      token: brokerToken ?? (await token()), clusterId, signingRequest: request, addresses: ['10.0.0.1:443'],
+      clusterCIDR: ['10.1.0.0/16'],
+    };
+    const { certificate } = await askBroker<{ readonly certificate: string }>(
+      { ...access, brokerUrl: at }, { method: 'POST', path: '/v1/join', body }, NEVER,
+    );
     return { certificate, key, authority: authority.keyPair.certificate };
   }
 
@@ -91,6 +92,31 @@ describe('the broker', () => {
     const left = await token();
     await assert.rejects(join('first', left), /"first" has already joined.*by "isthmus broker revoke first"/);
     await join('second', left);
+  });
+
+  it('gives two clusters different global ranges that join at the same moment at two brokers', async () => {
+    const serving = await authority.issue({ commonName: 'broker', ipAddresses: ['127.0.0.1'], days: 1 }, new Date());
+    const other = await startBroker({
+      host: '127.0.0.1', port: 0, url: 'https://broker.test', authority, serving, tokenKey, store,
+      now: () => new Date(), logger,
+    });
+    let left = 2;
+    let meet: () => void = () => undefined;
+    const met = new Promise<void>((resolve) => (meet = resolve));
+    const list = store.listClusters.bind(store);
+    store.listClusters = async () => {
+      const found = await list();
+      left -= 1;
+      if (left === 0) meet();
+      if (left >= 0) await met; // neither sees the other
+      return found;
+    };
+    await Promise.all([join('here'), join('there', undefined, `https://127.0.0.1:${other.port}`)]);
+    store.listClusters = list;
+    await other.close();
+    const [here, there] = ['here', 'there'].map((id) => store.clusters.get(id)?.spec.globalCIDR?.join());
+    assert.match(`${here} ${there}`, /^242\.\d+\.0\.0\/16 242\.\d+\.0\.0\/16$/);
+    assert.notEqual(here, there);
   });
 
   const badTokens: Record<string, () => Promise<string>> = {
