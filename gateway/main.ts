@@ -1,7 +1,9 @@
 // The gateway process of a cluster: leader election, gateway connections, the local CONNECT endpoint, the Gateway
 // object. See gateway-controller.ts.
 import type { Logger } from 'pino';
+import type { ClustersetGateway } from '../api/kinds/gateway.ts';
 import { EXPORTED_SERVICES, type ExportedService } from '../api/kinds/service-discovery.ts';
+import { CLUSTERSET_GATEWAYS } from '../api/resource-types.ts';
 import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
 import type { Informer } from '../kubernetes/watch/informer.ts';
 import { fullInformersOf } from '../kubernetes/watch/full-objects.ts';
@@ -19,7 +21,7 @@ import { keepGatewayObject } from './status/gateway-object-controller.ts';
 import { ImportListeners, type ImportListenersOptions } from './local-end/import-listener-server.ts';
 import { startImportListeners } from './local-end/import-listeners-controller.ts';
 import type { PortRange } from './local-end/import-listeners.ts';
-import type { GatewayFacts } from './status/gateway-status.ts';
+import { activeConnectAddress, type GatewayFacts } from './status/gateway-status.ts';
 import { followSubmariner } from './submariner/submariner-controller.ts';
 import { countStream, observeGateway } from './status/tunnel-metrics.ts';
 import { TUNNEL_LIMITS, type TunnelLimits } from './protocol/tunnel-protocol.ts';
@@ -37,6 +39,8 @@ export interface GatewayProcessOptions {
   readonly listen?: { readonly host: string; readonly port: number } | undefined;
   /** Listen address of the CONNECT endpoint. */
   readonly connect: { readonly host: string; readonly port: number };
+  /** Where other gateways of this cluster reach it, `host:port`; missing when they do not pass requests on. */
+  readonly connectAddress?: string | undefined;
   /** Where it listens for Services of other clusters; missing when their pods are reached directly. */
   readonly imports?: ImportPlace | undefined;
   /** Namespace of an existing Submariner, which is then the pod plane. */
@@ -80,6 +84,7 @@ export interface GatewayProcess {
 interface GatewayParts {
   readonly election: LeaderElection;
   readonly exports: Informer<ExportedService, ExportedService>;
+  readonly gateways: Informer<ClustersetGateway, ClustersetGateway>;
   readonly controller: GatewayController;
   /** How the listeners of this end take streams on. */
   readonly intake: Omit<ImportListenersOptions, 'host'>;
@@ -98,7 +103,9 @@ export async function startGateway(options: GatewayProcessOptions, signal: Abort
     timings: options.timings ?? GATEWAY_LEASE_TIMINGS,
   });
   const audit = auditInto(logger);
-  const exports = fullInformersOf({ client, logger })(EXPORTED_SERVICES, { namespace });
+  const inform = fullInformersOf({ client, logger });
+  const exports = inform(EXPORTED_SERVICES, { namespace });
+  const gateways = inform(CLUSTERSET_GATEWAYS, { namespace });
   let changed = (): void => undefined;
   const findExport = (name: string) => exports.get(`${namespace}/${name}`);
   const controller = new GatewayController({
@@ -112,8 +119,9 @@ export async function startGateway(options: GatewayProcessOptions, signal: Abort
   const { halfClosedMs } = { ...TUNNEL_LIMITS, ...limits };
   const intake = { driver: () => controller.driver, connections: MAX_CONNECTIONS, halfClosedMs, audit };
   const ending = new AbortController();
-  const parts = { election, exports, controller, intake, over: ending.signal };
-  const endpoint = await startConnectEndpoint({ ...options.connect, ...intake });
+  const parts = { election, exports, gateways, controller, intake, over: ending.signal };
+  const elsewhere = () => activeConnectAddress([...gateways.records()]);
+  const endpoint = await startConnectEndpoint({ ...options.connect, ...intake, elsewhere });
   if (options.imports !== undefined) changed = startImports(options, options.imports, parts);
   void aborted(signal).then(() => handOver(options, controller)).finally(() => ending.abort());
   const stopped = aborted(signal).then(() => endpoint.close(options.drainMs));
@@ -151,10 +159,10 @@ function startImports(
 }
 
 async function runParts(
-  { client, namespace, name, logger, drainMs, imports, submarinerNamespace }: GatewayProcessOptions,
-  { election, exports, controller, over }: GatewayParts, signal: AbortSignal,
+  options: GatewayProcessOptions, { election, exports, gateways, controller, over }: GatewayParts, signal: AbortSignal,
 ): Promise<void> {
-  const facts = (): GatewayFacts => factsOf(controller, imports?.address);
+  const { client, namespace, name, logger, drainMs, submarinerNamespace } = options;
+  const facts = (): GatewayFacts => factsOf(controller, options);
   const submariner = submarinerNamespace === undefined ? undefined : {
     client, writer: client.fencedBy(election), namespace, submarinerNamespace, name, logger,
     isActive: () => election.holds() && controller.hasSynced, expectedId: () => controller.credentials?.clusterId,
@@ -162,7 +170,7 @@ async function runParts(
   await Promise.all([
     election.run(signal),
     controller.run(drainMs, signal, over),
-    exports.run(signal),
+    exports.run(signal), gateways.run(signal),
     submariner && followSubmariner(submariner, signal),
     keepGatewayObject({ client, namespace, name, facts, over, logger }, signal),
     followBroker({ client, namespace, controller, logger }, signal),
@@ -174,11 +182,13 @@ function activeAs({ driver, credentials }: GatewayController): string | undefine
   return driver === undefined ? undefined : credentials?.clusterId;
 }
 
-function factsOf(controller: GatewayController, importAddress: string | undefined): GatewayFacts {
+function factsOf(
+  controller: GatewayController, { imports, connectAddress }: GatewayProcessOptions,
+): GatewayFacts {
   const { driver, credentials, failure } = controller;
   return {
     isActive: driver !== undefined, version: version(), clusterId: credentials?.clusterId ?? '', backend: 'mtls',
-    importAddress: activeAs(controller) === undefined ? undefined : importAddress,
+    ...(activeAs(controller) !== undefined && { importAddress: imports?.address, connectAddress }),
     connections: driver?.connections() ?? [], nowMs: Date.now(), certificateEndMs: credentials?.notAfterMs, failure,
   };
 }

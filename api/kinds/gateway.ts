@@ -76,6 +76,8 @@ export interface GatewayStatus {
   /** Expiry of its certificate, RFC 3339. */
   readonly certificateExpires?: string;
   readonly statusFailure?: string;
+  /** Where the other gateways of this cluster reach its CONNECT endpoint, `host:port`, while it is active. */
+  readonly connectAddress?: string;
   /** Address where pods of this cluster reach its listeners for imports; missing if there is none. */
   readonly importAddress?: string;
   readonly connections: readonly GatewayConnection[];
@@ -190,6 +192,9 @@ export const CLUSTERSET_GATEWAY_KIND: KindDefinition = {
         heartbeat: { type: 'string', format: 'date-time', description: 'When this was last written.' },
         certificateExpires: { type: 'string', format: 'date-time', description: 'When its certificate expires.' },
         statusFailure: { type: 'string', description: 'Error of the gateway itself.' },
+        connectAddress: {
+          type: 'string', description: 'Where the other gateways reach its CONNECT endpoint, host:port.', maxLength: 53,
+        },
         importAddress:
           { type: 'string', description: 'Address of its listeners for imported Services.', maxLength: 45 },
         connections: {

@@ -24,6 +24,7 @@ interface GatewayRunFlags extends ClusterFlags {
   readonly name: string;
   readonly listen: string;
   readonly connect: ServiceAddress;
+  readonly connectAddress?: string;
   readonly service: readonly string[];
   readonly importAddress?: string;
   readonly importPorts: PortRange;
@@ -51,6 +52,12 @@ export function gatewayRunCommand(): Command {
         .default({ host: '127.0.0.1', port: CONNECT_PORT }, hostPort('127.0.0.1', CONNECT_PORT)),
     )
     .option(
+      '--connect-address <ip>',
+      'address of the pod or host at which the other gateways of this cluster reach the CONNECT endpoint: a standby ' +
+        'passes requests on to it; default: it refuses them',
+      requireIp('--connect-address'),
+    )
+    .option(
       '--service <name=address>',
       `service that other clusters may reach, NAME=HOST:PORT, repeated; ${API_SERVER_SERVICE} is this cluster's API ` +
         'server unless set',
@@ -60,7 +67,7 @@ export function gatewayRunCommand(): Command {
       '--import-address <ip>',
       'listen on this address of the pod or host for Services that other clusters export, for members that no pod ' +
         'plane reaches; default: no import listeners',
-      requireIp,
+      requireIp('--import-address'),
     )
     .addOption(
       new Option('--import-ports <range>', 'FIRST-LAST: ports for import listeners, one for each port of each Service')
@@ -92,6 +99,7 @@ async function runGateway(flags: GatewayRunFlags, asked: AbortSignal): Promise<v
         client: cluster.client, namespace: flags.namespace,
         name: flags.name, identity: ownInstanceId(), services: allowedServices(flags.service, cluster),
         listen: flags.listen === 'none' ? undefined : requireAddress('--listen')(flags.listen), connect: flags.connect,
+        connectAddress: flags.connectAddress && hostPort(flags.connectAddress, flags.connect.port),
         imports: flags.importAddress === undefined
           ? undefined
           : { host: flags.importAddress, address: flags.importAddress, ports: flags.importPorts },
@@ -124,11 +132,11 @@ function requireAddress(option: string): (text: string) => ServiceAddress {
   };
 }
 
-function requireIp(text: string): string {
-  if (isIP(text) === 0) {
-    throw new AppError('BadInput', `--import-address takes an IP address of this host or pod, not "${text}".`);
-  }
-  return text;
+function requireIp(option: string): (text: string) => string {
+  return (text) => {
+    if (isIP(text) !== 0) return text;
+    throw new AppError('BadInput', `${option} takes an IP address of this host or pod, not "${text}".`);
+  };
 }
 
 function requirePorts(text: string): PortRange {

@@ -2,9 +2,10 @@
 // between the client and the remote API server passes through, so it sees no path or verb of the requests within: what
 // they may do is decided by that server. Requests other than CONNECT are refused.
 import { createServer, STATUS_CODES, type IncomingMessage, type Server } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { connect, type AddressInfo, type Socket } from 'node:net';
 import { parseRoute } from '../../model/network/gateway-names.ts';
 import { messageOf } from '../../process/errors.ts';
+import type { ServiceAddress } from '../protocol/allowed-services.ts';
 import type { TrafficClass, StreamDriver, StreamRecord } from '../protocol/cable-driver.ts';
 import { printable } from '../protocol/failure-cause.ts';
 import { openForClient } from './local-stream.ts';
@@ -21,6 +22,8 @@ export interface ConnectEndpointOptions {
   readonly port: number;
   /** The driver of an active gateway; undefined on a standby. */
   readonly driver: () => StreamDriver | undefined;
+  /** Where a standby passes requests on: to the active gateway; undefined while none is known. */
+  readonly elsewhere?: () => ServiceAddress | undefined;
   /** Most concurrent connections; more are closed. */
   readonly connections: number;
   readonly halfClosedMs: number;
@@ -33,6 +36,10 @@ export interface ConnectEndpointOptions {
 const TRAFFIC_CLASS_HEADER = 'isthmus-lane';
 const HEADER_MS = 5_000;
 const MAX_HEADER_BYTES = 8_192;
+/** Header of a request that a standby has passed on: it is not passed on again. */
+const PASSED_ON_HEADER = 'isthmus-passed-on';
+/** How long the active gateway may take to accept a connection, in ms. */
+const PASS_ON_MS = 2_000;
 /** How long a refused client has to read the reason, in ms. */
 const REFUSAL_MS = 1_000;
 
@@ -94,14 +101,14 @@ interface ConnectRequest {
   readonly head: Buffer;
 }
 
-async function open(
-  { driver, audit, halfClosedMs }: ConnectEndpointOptions, { request, socket, head }: ConnectRequest,
-): Promise<void> {
+async function open(options: ConnectEndpointOptions, asked: ConnectRequest): Promise<void> {
+  const { driver, audit, halfClosedMs } = options;
+  const { request, socket, head } = asked;
   const route = parseRoute(request.url ?? '');
   const lane: TrafficClass = request.headers[TRAFFIC_CLASS_HEADER] === 'calls' ? 'calls' : 'bulk';
   const active = driver();
   if (route.kind === 'invalid') return refuse(socket, 400, route.message);
-  if (active === undefined) return refuse(socket, 503, 'this gateway is passive; ask the active one');
+  if (active === undefined) return passOn(options, asked);
   try {
     const stream =
       await openForClient(active, { clusterId: route.clusterId, service: route.service, lane }, socket, audit);
@@ -112,6 +119,29 @@ async function open(
   } catch (error) {
     refuse(socket, error instanceof StreamRefusedError ? error.status : 502, messageOf(error));
   }
+}
+
+/** A Service leads to all gateways, and kubectl does not try again. */
+function passOn({ elsewhere, halfClosedMs }: ConnectEndpointOptions, { request, socket, head }: ConnectRequest): void {
+  const { url = '', headers } = request;
+  const address = headers[PASSED_ON_HEADER] === undefined ? elsewhere?.() : undefined;
+  if (address === undefined) return refuse(socket, 503, 'this gateway is passive; ask the active one');
+  const onward = connect({ ...address, allowHalfOpen: true, noDelay: true, timeout: PASS_ON_MS });
+  const fail = () => {
+    onward.destroy();
+    refuse(socket, 503, 'this gateway is passive, and the active one does not answer');
+  };
+  const leave = () => onward.destroy();
+  socket.once('close', leave);
+  onward.on('error', fail).on('timeout', fail);
+  onward.once('connect', () => {
+    socket.removeListener('close', leave);
+    onward.setTimeout(0).removeListener('error', fail);
+    const lane = headers[TRAFFIC_CLASS_HEADER] === 'calls' ? `${TRAFFIC_CLASS_HEADER}: calls\r\n` : '';
+    onward.write(`CONNECT ${url} HTTP/1.1\r\nhost: ${url}\r\n${lane}${PASSED_ON_HEADER}: true\r\n\r\n`);
+    onward.write(head);
+    joinStreams(socket, onward, halfClosedMs);
+  });
 }
 
 function refuse(socket: Socket, status: number, message: string): void {

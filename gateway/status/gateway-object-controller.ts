@@ -25,7 +25,7 @@ const FIELD_MANAGER = 'isthmus-gateway';
 /** Interval at which changes are checked, in ms. */
 const INTERVAL_MS = 1_000;
 /** What a merge patch keeps of an earlier process unless it is told to remove it. */
-const NOTHING_OF_BEFORE = { statusFailure: null, certificateExpires: null, importAddress: null };
+const NOTHING_OF_BEFORE = { statusFailure: null, certificateExpires: null, connectAddress: null, importAddress: null };
 
 /** Updates the object until `signal` is aborted, and deletes it in the end. Never throws. */
 export async function keepGatewayObject(options: GatewayObjectOptions, signal: AbortSignal): Promise<void> {

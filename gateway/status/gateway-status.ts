@@ -1,5 +1,6 @@
 // The Gateway status and when to write it: at once when a connection goes up or down, otherwise rarely.
-import type { GatewayConnection, GatewayStatus } from '../../api/kinds/gateway.ts';
+import type { ClustersetGateway, GatewayConnection, GatewayStatus } from '../../api/kinds/gateway.ts';
+import { parseAddress, type ServiceAddress } from '../protocol/allowed-services.ts';
 import type { CableConnection } from '../protocol/cable-driver.ts';
 
 /** Current state. */
@@ -14,6 +15,8 @@ export interface GatewayFacts {
   /** Expiry of its certificate, in ms since the epoch. */
   readonly certificateEndMs?: number | undefined;
   readonly failure?: string | undefined;
+  /** Where the other gateways reach its CONNECT endpoint while it is active. */
+  readonly connectAddress?: string | undefined;
   /** Listen address for imports while it is active. */
   readonly importAddress?: string | undefined;
 }
@@ -24,9 +27,9 @@ export const HEARTBEAT_MS = 20_000;
 export const GONE_AFTER_MS = 90_000;
 
 /** The status of the ClustersetGateway object. */
-export function toGatewayStatus(
-  { isActive, version, clusterId, backend, connections, nowMs, certificateEndMs, failure, importAddress }: GatewayFacts,
-): GatewayStatus {
+export function toGatewayStatus(facts: GatewayFacts): GatewayStatus {
+  const { isActive, version, clusterId, backend, connections, nowMs, certificateEndMs, failure } = facts;
+  const { connectAddress, importAddress } = facts;
   return {
     haStatus: isActive ? 'active' : 'passive',
     version,
@@ -35,6 +38,7 @@ export function toGatewayStatus(
     heartbeat: new Date(nowMs).toISOString(),
     ...(certificateEndMs !== undefined && { certificateExpires: new Date(certificateEndMs).toISOString() }),
     ...(failure !== undefined && { statusFailure: failure }),
+    ...(connectAddress !== undefined && { connectAddress }),
     ...(importAddress !== undefined && { importAddress }),
     connections: connections.map((connection) => toConnection(connection, backend)),
   };
@@ -58,13 +62,19 @@ export function needsUpdate(written: GatewayStatus | undefined, next: GatewaySta
   return essence(written) !== essence(next);
 }
 
-function essence({ haStatus, certificateExpires, statusFailure, importAddress, connections }: GatewayStatus): string {
-  return JSON.stringify(
-    [haStatus, certificateExpires, statusFailure, importAddress, connections.map(
-      ({ status, endpoint, usingIP, statusMessage }) =>
-        [status, endpoint.clusterID, usingIP, status === 'connected' ? '' : statusMessage],
-    )],
-  );
+function essence({ heartbeat: _heartbeat, connections, ...rest }: GatewayStatus): string {
+  return JSON.stringify([rest, connections.map(
+    ({ status, endpoint, usingIP, statusMessage }) =>
+      [status, endpoint.clusterID, usingIP, status === 'connected' ? '' : statusMessage],
+  )]);
+}
+
+/** Where the active gateway of this cluster takes CONNECT requests; undefined where none says it. */
+export function activeConnectAddress(gateways: readonly ClustersetGateway[]): ServiceAddress | undefined {
+  const [newest] = gateways.flatMap(({ status }) => (status?.haStatus === 'active' ? [status] : []))
+    .filter(({ connectAddress }) => connectAddress !== undefined)
+    .toSorted((one, other) => Date.parse(other.heartbeat) - Date.parse(one.heartbeat));
+  return parseAddress(newest?.connectAddress ?? '');
 }
 
 /** Whether a ClustersetGateway object belongs to a dead process. */

@@ -48,8 +48,8 @@ export function gatewayManifests({ namespace, image }: WorkloadPlace): readonly 
   const name = 'isthmus-gateway';
   const args = [
     'gateway', 'run', '--namespace', namespace, '--listen', hostPort(EVERY_ADDRESS, TUNNEL_PORT), '--connect',
-    hostPort(EVERY_ADDRESS, CONNECT_PORT), '--health-port', String(HEALTH_PORT), '--drain-seconds',
-    String(DRAIN_SECONDS),
+    hostPort(EVERY_ADDRESS, CONNECT_PORT), '--connect-address', '$(POD_IP)', '--health-port', String(HEALTH_PORT),
+    '--drain-seconds', String(DRAIN_SECONDS),
   ];
   return [
     ...gatewayAccess(namespace),
@@ -59,7 +59,7 @@ export function gatewayManifests({ namespace, image }: WorkloadPlace): readonly 
     }),
     disruptionBudget({ namespace, name }),
     service({ namespace, name, port: 443, targetPort: TUNNEL.name, type: 'LoadBalancer' }),
-    // The Service has all replicas' CONNECT endpoints: a passive one rejects, and the client retries.
+    // The Service has all replicas' CONNECT endpoints: a passive one passes requests on to the active one.
     service(
       { namespace, name: `${name}-connect`, app: name, port: CONNECT_PORT, targetPort: 'connect', type: 'ClusterIP' },
     ),

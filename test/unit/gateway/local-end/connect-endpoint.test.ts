@@ -6,6 +6,7 @@ import { connect, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import type { StreamDriver, StreamRecord } from '../../../../gateway/protocol/cable-driver.ts';
 import { startConnectEndpoint, type ConnectEndpoint } from '../../../../gateway/local-end/connect-endpoint.ts';
+import { freePorts } from '../../../../sandbox/processes/free-ports.ts';
 import { EchoDriver } from '../../../support/doubles/echo-driver.ts';
 import { openSocket, until } from '../../../support/doubles/gateway-world.ts';
 
@@ -79,6 +80,49 @@ describe('the CONNECT endpoint', () => {
     assert.equal(status, 503);
     assert.match(reason, /passive/);
     socket.destroy();
+  });
+
+  describe('of a standby', () => {
+    let elsewhere: { readonly host: string; readonly port: number } | undefined;
+    let standby: ConnectEndpoint;
+    before(async () => {
+      standby = await startConnectEndpoint({
+        host: '127.0.0.1', port: 0, driver: () => undefined, elsewhere: () => elsewhere, connections: 50,
+        halfClosedMs: 1_000, audit: () => undefined,
+      });
+    });
+    after(() => standby.close());
+
+    it('passes a request on to the active gateway, with its lane', async () => {
+      elsewhere = { host: '127.0.0.1', port: endpoint.port };
+      const { status, socket } = await connectVia(standby.port, 'metrics.east:443', { 'isthmus-lane': 'calls' });
+      assert.equal(status, 200);
+      assert.deepEqual(driver.asked.at(-1), { clusterId: 'east', service: 'metrics', lane: 'calls' });
+      socket.write('ping');
+      const [echoed] = (await once(socket, 'data')) as [Buffer];
+      assert.equal(echoed.toString(), 'ping');
+      socket.destroy();
+      await until(() => standby.open === 0 && driver.given.at(-1)?.destroyed === true, 'the end of the stream');
+    });
+
+    it('passes on what the active gateway refuses', async () => {
+      const { status, reason, socket } = await connectVia(standby.port, 'gone:443');
+      assert.deepEqual([status, /nothing listens there/.test(reason)], [503, true]);
+      socket.destroy();
+    });
+
+    it('refuses what another standby has passed on, and where the active one does not answer', async () => {
+      elsewhere = { host: '127.0.0.1', port: standby.port };
+      const again = await connectVia(standby.port, 'east:443');
+      const [closed = 0] = await freePorts(1);
+      elsewhere = { host: '127.0.0.1', port: closed };
+      const dead = await connectVia(standby.port, 'east:443');
+      assert.deepEqual([again.reason, dead.reason], [
+        'this gateway is passive; ask the active one', 'this gateway is passive, and the active one does not answer',
+      ]);
+      for (const { socket } of [again, dead]) socket.destroy();
+      await until(() => standby.open === 0, 'the end of both');
+    });
   });
 
   it('lets go of whoever it refuses, also of one that has sent more or that stays', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { CableConnection } from '../../../../gateway/protocol/cable-driver.ts';
 import {
-  GONE_AFTER_MS, HEARTBEAT_MS, isGone, needsUpdate, toGatewayStatus, type GatewayFacts,
+  activeConnectAddress, GONE_AFTER_MS, HEARTBEAT_MS, isGone, needsUpdate, toGatewayStatus, type GatewayFacts,
 } from '../../../../gateway/status/gateway-status.ts';
 
 const RTT = { last: '1ms', min: '1ms', average: '1ms', max: '1ms', stdDev: '0s' };
@@ -32,6 +32,16 @@ describe('the status of a Gateway', () => {
     assert.deepEqual([statusFailure, certificateExpires], ['no Secret', '1970-01-01T00:00:00.000Z']);
   });
 
+  it('says where other gateways find the active one, by the latest that says it', () => {
+    const at = (connectAddress: string | undefined, part: Partial<GatewayFacts> = {}) =>
+      ({ metadata: {}, status: status({ connectAddress, ...part }) });
+    const killed = at('10.0.0.1:8132');
+    const next = at('[fd00::2]:8132', { nowMs: FACTS.nowMs + 1 });
+    const others = [at('10.0.0.3:8132', { isActive: false, nowMs: FACTS.nowMs + 2 }), at(undefined), { metadata: {} }];
+    assert.deepEqual(activeConnectAddress([killed, ...others, next]), { host: 'fd00::2', port: 8_132 });
+    assert.equal(activeConnectAddress(others), undefined);
+  });
+
   const later = { nowMs: FACTS.nowMs + 1_000 };
   it('is written at first', () => assert.ok(needsUpdate(undefined, status())));
   it('is not written for a round trip alone', () => assert.ok(
@@ -50,6 +60,7 @@ describe('the status of a Gateway', () => {
     'the peer is seen elsewhere': { connections: [{ ...CABLE, usingIP: '10.0.0.2' }] }, 'something is wrong': {
       failure: 'x',
     }, 'it listens for imports': { importAddress: '10.0.0.7' }, 'the certificate is renewed': { certificateEndMs: 5 },
+    'its CONNECT endpoint is elsewhere': { connectAddress: '10.0.0.7:8132' },
   };
   for (const [what, change] of Object.entries(changes)) {
     it(`is written at once when ${what}`, () => assert.ok(needsUpdate(status(), status({ ...later, ...change }))));
