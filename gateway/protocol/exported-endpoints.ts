@@ -21,6 +21,8 @@ export interface ExporterFacts {
   readonly find: (name: string) => ExportedService | undefined;
 }
 
+const MAX_PORT = 65_535;
+
 /** Endpoints for a stream's authority; undefined when it names no exported Service. */
 export function findExported(asked: string, { clusterId, ranges, find }: ExporterFacts): FoundService | undefined {
   const wanted = parseExportedPort(asked);
@@ -59,7 +61,7 @@ function addressesOf(
   },
 ): readonly ServiceAddress[] {
   const port = ports.find((one) => (one.name ?? '') === portName && isTcp(one))?.port;
-  if (port === undefined) return [];
+  if (port === undefined || port < 1 || port > MAX_PORT) return []; // an API server takes any number here
   const isOurs = (address: string) => ranges.some((text) => {
     const range = parseRange(text);
     return range !== undefined && isWithin(range, address);

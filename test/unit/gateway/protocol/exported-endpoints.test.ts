@@ -64,6 +64,12 @@ describe('a stream to an exported Service', () => {
       found(own({ slices: [slice([endpoint('10.1.0.5')], [{ name: 'admin', protocol: 'TCP', port: 81 }])] })), /^503/,
     ],
     [
+      'is refused where the port of the endpoints is none: to dial it would throw',
+      found(own({ slices: [-1, 0, 65_536].map((port) =>
+        slice([endpoint('10.1.0.5')], [{ name: 'http', protocol: 'TCP', port }])) })),
+      /^503/,
+    ],
+    [
       'is never led to what is no pod here: a node, the metadata server, the gateway itself',
       found(
         own({
