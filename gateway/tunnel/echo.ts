@@ -90,7 +90,7 @@ export class Echo {
     if (message.length !== SIZE || message.readUInt32BE(0) !== MAGIC) return;
     const kind = message.readUInt32BE(4);
     if (kind === ANSWER) this.#takeAnswer(message, address);
-    if (kind !== REQUEST) return;
+    if (kind !== REQUEST || port === 0) return; // nobody can be answered at port 0: it is forged, and sending throws
     message.writeUInt32BE(ANSWER, 4);
     this.#socket.send(message, port, address, () => undefined);
   }

@@ -1,6 +1,7 @@
 // Round trips through the tunnel, measured by datagrams that anybody at an address of the tunnel may send.
 import assert from 'node:assert/strict';
 import { createSocket, type Socket } from 'node:dgram';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import * as fc from 'fast-check';
@@ -41,6 +42,16 @@ describe('an echo', () => {
     echo.close();
     peer.close();
   });
+  it('goes on after a request from port 0, which anybody can forge and nobody can answer', async () => {
+    const opened: Socket[] = [];
+    const note = (message: unknown) => opened.push((message as { readonly socket: Socket }).socket);
+    subscribe('udp.socket', note);
+    const other = await Echo.open('127.0.0.1', 0);
+    unsubscribe('udp.socket', note);
+    assert.equal(opened[0]?.emit('message', datagram(REQUEST, 1), { address: '127.0.0.2', port: 0 }), true);
+    other.close();
+  });
+
   const say = (message: Buffer) => peer.send(message, port, '127.0.0.1');
   const next = async () => (await once(peer, 'message') as [Buffer])[0];
   /** Resolves once everything before it was taken: datagrams on loopback keep their order. */
