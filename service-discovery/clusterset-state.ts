@@ -106,6 +106,14 @@ export class ClustersetState {
     return this.#clusterId;
   }
 
+  /**
+   * Whether {@link clusterId} is known where it is needed. All gateways may be gone, as while a cluster starts: then
+   * nobody knows which exports are its own.
+   */
+  get knowsItself(): boolean {
+    return this.#clusterId !== undefined || this.#exportedServices.keys()[Symbol.iterator]().next().done === true;
+  }
+
   /** Calls back with each key whose export or import may have changed. */
   onChange(listener: (key: string) => void): void {
     const tellAll = () => this.keys().forEach(listener);

@@ -50,7 +50,7 @@ export async function startServiceDiscovery(
   );
   const find = (namespace: string, name: string) => state.dnsService(namespace, name);
   const resolve: Resolve = (question) =>
-    (state.hasSynced ? answerQuestion(question, find) : notSyncedAnswer(question));
+    (state.hasSynced && state.knowsItself ? answerQuestion(question, find) : notSyncedAnswer(question));
   const server = dns && (await startDnsServer({ ...dns, resolve }));
   startServices({ client: client.fencedBy(election), state, exportsFollowedServices, logger: own }, signal);
   const ended = Promise.all([state.run(signal), election.run(signal)]).then(() => server?.close());

@@ -97,6 +97,7 @@ class Services {
   async import(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     if (!this.#state.hasNamespace(splitKey(key).namespace)) return DONE; // deleted along with the namespace
     const view = this.#state.view(key);
+    if (!this.#state.knowsItself) return DONE; // an import that is made again has another address
     const existing = this.#state.existing(key);
     const plan = planImport(view && toImportObjects(view), existing);
     const rejected = await executeEach(this.#client, plan, signal).catch(ignoreStale);
