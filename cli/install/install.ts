@@ -4,9 +4,8 @@ import { POD_PATH } from '../../api/admission-rules.ts';
 import type { Condition, KubernetesObject } from '../../api/objects/core.ts';
 import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
-import {
-  CLUSTER_TARGETS, CUSTOM_RESOURCE_DEFINITIONS, TARGETS, VALIDATING_ADMISSION_POLICIES,
-} from '../../api/resource-types.ts';
+import { SERVICE_EXPORTS } from '../../api/kinds/service-discovery.ts';
+import { CLUSTER_TARGETS, CUSTOM_RESOURCE_DEFINITIONS, TARGETS } from '../../api/resource-types.ts';
 import { detectAdmiralty } from '../../targets/admiralty/admiralty-detection.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { customResourceDefinitions, serviceDiscoveryCrds } from '../../manifests/objects/crds.ts';
@@ -34,7 +33,10 @@ import { listIfServed, orNotFound } from '../clusters/served-objects.ts';
 export const INSTALL_FIELD_MANAGER = 'isthmus-install';
 const ESTABLISHED_POLLING = { forMs: 30_000, everyMs: 100 };
 
-type DefinitionWithStatus = KubernetesObject & { readonly status?: { readonly conditions?: readonly Condition[] } };
+type DefinitionWithStatus = KubernetesObject & {
+  readonly spec?: { readonly versions?: readonly { readonly name: string }[] };
+  readonly status?: { readonly conditions?: readonly Condition[] };
+};
 
 interface InstallFlags extends ClusterFlags {
   readonly namespace: string;
@@ -206,20 +208,27 @@ async function refuseBesideAdmiralty(client: ClusterClient, { tell, signal }: Pr
   );
 }
 
-/** Existing CRDs of the Multi-Cluster Services API from others stay unchanged. */
+/** Existing CRDs of the Multi-Cluster Services API from others stay unchanged. Throws AppError where they are older. */
 export async function installServiceDiscovery(
   client: ClusterClient, installNamespace: string, progress: Progress,
 ): Promise<void> {
-  const existing = await client.list(CUSTOM_RESOURCE_DEFINITIONS, {}, progress.signal);
-  const isForeign = (name: string) => existing.some(
-    ({ metadata }) => metadata.name === name && Object.entries(PART_OF)
-      .some(([key, value]) => metadata.labels?.[key] !== value),
+  const type: ResourceType<DefinitionWithStatus> = CUSTOM_RESOURCE_DEFINITIONS;
+  const foreign = (await client.list(type, {}, progress.signal)).filter(({ metadata: { labels } }) =>
+    Object.entries(PART_OF).some(([key, value]) => labels?.[key] !== value));
+  const foreignOf = (name: string) => foreign.find(({ metadata }) => metadata.name === name);
+  const names = serviceDiscoveryCrds().map(({ metadata: { name } }) => name);
+  const old = names.filter((name) =>
+    foreignOf(name)?.spec?.versions?.some((one) => one.name === SERVICE_EXPORTS.version) === false);
+  if (old.length > 0) throw new AppError(
+    'StillInUse',
+    `${old.join(' and ')} of somebody else do not serve ${SERVICE_EXPORTS.version}, which service discovery uses: ` +
+      'update what installed them, or delete them if nothing uses them.',
   );
-  const definitions = serviceDiscoveryCrds().filter(({ metadata }) => !isForeign(metadata.name));
+  const definitions = serviceDiscoveryCrds().filter(({ metadata: { name } }) => foreignOf(name) === undefined);
   await applyObjects(
     client, [...definitions, ...serviceDiscoveryAccess(installNamespace)], INSTALL_FIELD_MANAGER, progress,
   );
-  for (const { metadata } of serviceDiscoveryCrds()) await untilEstablished(client, metadata.name, progress.signal);
+  for (const name of names) await untilEstablished(client, name, progress.signal);
 }
 
 async function untilEstablished(client: ClusterClient, name: string, signal: AbortSignal): Promise<void> {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { installInto, installOptions, nextSteps, webhookUrl } from '../../../../cli/install/install.ts';
-import { VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS } from '../../../../api/resource-types.ts';
+import { CUSTOM_RESOURCE_DEFINITIONS } from '../../../../api/resource-types.ts';
+import { installOptions, installServiceDiscovery, nextSteps, webhookUrl } from '../../../../cli/install/install.ts';
 import { AppError } from '../../../../process/errors.ts';
-import { MemoryCluster } from '../../../support/doubles/memory-cluster.ts';
+import { MemoryCluster, type Stored } from '../../../support/doubles/memory-cluster.ts';
 
 const isBadInput = (pattern: RegExp) =>
   (error: unknown) => error instanceof AppError && error.code === 'BadInput' && pattern.test(error.message);
@@ -55,14 +55,19 @@ describe('installOptions', () => {
   });
 });
 
-it('isthmus install changes nothing in a cluster that is older than 1.30', async () => {
-  const cluster = new MemoryCluster()
-    .withoutKinds(VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS);
-  const progress = { tell: () => undefined, signal: new AbortController().signal };
-  await assert.rejects(installInto(cluster.client, { installNamespace: 'ns' }, progress), {
-    code: 'NotFound', message: /does not serve ValidatingAdmissionPolicies.*Kubernetes 1\.30 or newer/,
+describe('installServiceDiscovery', () => {
+  it('says so where kinds of somebody else are too old, as those of mcs-api 0.1, and applies nothing', async () => {
+    const definition = (plural: string, ...versions: readonly string[]): Stored => [CUSTOM_RESOURCE_DEFINITIONS, {
+      metadata: { name: `${plural}.multicluster.x-k8s.io` }, spec: { versions: versions.map((name) => ({ name })) },
+    } as object as Stored[1]];
+    const cluster = new MemoryCluster(
+      definition('serviceexports', 'v1alpha1'), definition('serviceimports', 'v1alpha1', 'v1beta1'),
+    );
+    const progress = { tell: () => assert.fail('applied'), signal: new AbortController().signal };
+    await assert.rejects(installServiceDiscovery(cluster.client, 'isthmus-system', progress), {
+      code: 'StillInUse', message: /^serviceexports\.multicluster\.x-k8s\.io of somebody else do not serve v1beta1/,
+    });
   });
-  assert.deepEqual(cluster.writes, []);
 });
 
 describe('nextSteps', () => {
