@@ -67,6 +67,8 @@ export interface ServiceImport extends KubernetesObject {
 
 /** Endpoints of an export that have the same ports. */
 export interface ExportedSlice {
+  /** Of its EndpointSlice. */
+  readonly name?: string;
   readonly addressType: string;
   readonly ports: readonly EndpointPort[];
   readonly endpoints: readonly ExportedEndpoint[];
@@ -219,6 +221,7 @@ export const SERVICE_IMPORT_KIND: KindDefinition = {
 const SLICE: Schema = {
   type: 'object', required: ['addressType', 'ports', 'endpoints'],
   properties: {
+    name: { type: 'string', description: 'Name of its EndpointSlice.', maxLength: 253 },
     addressType: { type: 'string', description: 'IPv4 or IPv6.' },
     ports: {
       type: 'array', description: 'Ports of the endpoints.', 'x-kubernetes-list-type': 'atomic',

@@ -103,7 +103,8 @@ function toExportedSlices(slices: readonly EndpointSlice[], { ports }: ServiceSe
     leftOut += all.length - endpoints.length;
     if (endpoints.length > 0) {
       const published = (slice.ports ?? []).filter(isPublished).slice(0, MAX_EXPORTED_PORTS).map(toPort);
-      exported.push({ addressType: slice.addressType, ports: published, endpoints });
+      const { addressType, metadata: { name = '' } } = slice;
+      exported.push({ name, addressType, ports: published, endpoints });
     }
   }
   return { slices: exported, leftOut };

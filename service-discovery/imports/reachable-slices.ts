@@ -2,6 +2,7 @@
 // member without a pod-plane connection, and for IPv6 (ADR 0039).
 import type { ExportedEndpoint, ExportedService, ExportedSlice } from '../../api/kinds/service-discovery.ts';
 import type { EndpointPort } from '../../api/objects/endpoint-slice.ts';
+import { isDnsLabel } from '../../model/naming/label-syntax.ts';
 import { seenAddress, type PodPrefix } from '../../model/network/pod-addresses.ts';
 import type { Reachability } from './reachability.ts';
 
@@ -39,9 +40,17 @@ function toReachedSlices(exported: ExportedService, view: ClustersetView): reado
     return listenerSlices(exported, importAddress, !view.unreachable.has(clusterID));
   }
   const slices = exported.spec.slices.map(
-    (slice, index) => ({ ...slice, endpoints: reachedPods(exported, slice, view), key: String(index) }),
+    (slice, index, all) => ({ ...slice, endpoints: reachedPods(exported, slice, view), key: keyOf(slice, index, all) }),
   );
   return slices.filter(({ endpoints }) => endpoints.length > 0);
+}
+
+/**
+ * Its name, so that it stays the same slice here when others come and go before it; its index where another cluster
+ * names several alike, or none.
+ */
+function keyOf({ name = '' }: ExportedSlice, index: number, all: readonly ExportedSlice[]): string {
+  return isDnsLabel(name) && all.filter((one) => one.name === name).length === 1 ? name : String(index);
 }
 
 /** The pod plane carries IPv4 alone. */

@@ -82,7 +82,7 @@ describe('endpoints of an export', () => {
     it(what, () => assert.deepEqual(
       specOf({ service: of, slices: [slice('a', one(conditions))] }).slices,
       [{
-        addressType: 'IPv4', ports: [{ name: 'http', protocol: 'TCP', port: 8080 }],
+        name: 'a', addressType: 'IPv4', ports: [{ name: 'http', protocol: 'TCP', port: 8080 }],
         endpoints: [{ address: '10.1.0.5', hostname: 'web-0', ready }],
       }],
     ));

@@ -62,6 +62,19 @@ describe('endpoints of another cluster on the pod plane', () => {
   });
 });
 
+describe('slices of another cluster', () => {
+  const keys = (...names: readonly (string | undefined)[]) => {
+    const slices = names.map((name) => ({ ...slice('IPv4', '10.1.0.1'), ...(name !== undefined && { name }) }));
+    return reachedSlices(exported('a', slices), view()).map(({ key }) => key);
+  };
+  it('keep their names when others come before them: none is overwritten while it is still used', () => {
+    assert.deepEqual([keys('web-b'), keys('web-a', 'web-b')], [['web-b'], ['web-a', 'web-b']]);
+  });
+  it('have distinct names, whatever that cluster calls them', () => assert.deepEqual(
+    keys('web', 'web', 'A/b', '', undefined, 'x'), ['0', '1', '2', '3', '4', 'x'],
+  ));
+});
+
 describe('endpoints of any cluster', () => {
   it('are found once while nothing changes: each DNS question asks for them', () => {
     const [one, seen] = [exported('a', [slice('IPv4', '10.1.0.1')]), view()];
