@@ -18,7 +18,7 @@ import { startConnectEndpoint } from './local-end/connect-endpoint.ts';
 import { GatewayController } from './gateway-controller.ts';
 import { untilHandedOver } from './handover.ts';
 import { keepGatewayObject } from './status/gateway-object-controller.ts';
-import { ImportListeners, type ImportListenersOptions } from './local-end/import-listener-server.ts';
+import { ImportListeners } from './local-end/import-listener-server.ts';
 import { startImportListeners } from './local-end/import-listeners-controller.ts';
 import type { PortRange } from './local-end/import-listeners.ts';
 import { activeConnectAddress, type GatewayFacts } from './status/gateway-status.ts';
@@ -86,8 +86,8 @@ interface GatewayParts {
   readonly exports: Informer<ExportedService, ExportedService>;
   readonly gateways: Informer<ClustersetGateway, ClustersetGateway>;
   readonly controller: GatewayController;
-  /** How the listeners of this end take streams on. */
-  readonly intake: Omit<ImportListenersOptions, 'host'>;
+  /** Listeners for Services of other clusters, if there are any. */
+  readonly listeners: ImportListeners | undefined;
   /** Aborted when streams and listeners are to end: after a handover to another gateway. */
   readonly over: AbortSignal;
 }
@@ -119,10 +119,13 @@ export async function startGateway(options: GatewayProcessOptions, signal: Abort
   const { halfClosedMs } = { ...TUNNEL_LIMITS, ...limits };
   const intake = { driver: () => controller.driver, connections: MAX_CONNECTIONS, halfClosedMs, audit };
   const ending = new AbortController();
-  const parts = { election, exports, gateways, controller, intake, over: ending.signal };
+  const listeners = options.imports && new ImportListeners({ host: options.imports.host, ...intake });
+  const parts = { election, exports, gateways, controller, listeners, over: ending.signal };
   const elsewhere = () => activeConnectAddress([...gateways.records()]);
   const endpoint = await startConnectEndpoint({ ...options.connect, ...intake, elsewhere });
-  if (options.imports !== undefined) changed = startImports(options, options.imports, parts);
+  if (options.imports !== undefined && listeners !== undefined) {
+    changed = startImports(options, { listeners, ...options.imports }, parts);
+  }
   void aborted(signal).then(() => handOver(options, controller)).finally(() => ending.abort());
   const stopped = aborted(signal).then(() => endpoint.close(options.drainMs));
   const ended = Promise.all([runParts(options, parts, signal), stopped]).then(() => undefined);
@@ -145,10 +148,10 @@ async function handOver(
 
 /** Listens for Services of other clusters. Call the result when the gateway may have become active or passive. */
 function startImports(
-  { client, namespace, logger }: GatewayProcessOptions, { host, ports }: ImportPlace,
-  { election, exports, controller, intake, over }: GatewayParts,
+  { client, namespace, logger }: GatewayProcessOptions,
+  { listeners, ports }: ImportPlace & { readonly listeners: ImportListeners },
+  { election, exports, controller, over }: GatewayParts,
 ): () => void {
-  const listeners = new ImportListeners({ host, ...intake });
   return startImportListeners(
     {
       client: client.fencedBy(election), namespace, exports, listeners, ports, activeAs: () => activeAs(controller),
@@ -159,10 +162,11 @@ function startImports(
 }
 
 async function runParts(
-  options: GatewayProcessOptions, { election, exports, gateways, controller, over }: GatewayParts, signal: AbortSignal,
+  options: GatewayProcessOptions, parts: GatewayParts, signal: AbortSignal,
 ): Promise<void> {
   const { client, namespace, name, logger, drainMs, submarinerNamespace } = options;
-  const facts = (): GatewayFacts => factsOf(controller, options);
+  const { election, exports, gateways, controller, over } = parts;
+  const facts = (): GatewayFacts => factsOf(parts, options);
   const submariner = submarinerNamespace === undefined ? undefined : {
     client, writer: client.fencedBy(election), namespace, submarinerNamespace, name, logger,
     isActive: () => election.holds() && controller.hasSynced, expectedId: () => controller.credentials?.clusterId,
@@ -183,12 +187,14 @@ function activeAs({ driver, credentials }: GatewayController): string | undefine
 }
 
 function factsOf(
-  controller: GatewayController, { imports, connectAddress }: GatewayProcessOptions,
+  { controller, listeners }: GatewayParts, { imports, connectAddress }: GatewayProcessOptions,
 ): GatewayFacts {
   const { driver, credentials, failure } = controller;
   return {
     isActive: driver !== undefined, version: version(), clusterId: credentials?.clusterId ?? '', backend: 'mtls',
-    ...(activeAs(controller) !== undefined && { importAddress: imports?.address, connectAddress }),
+    ...(activeAs(controller) !== undefined && {
+      connectAddress, importAddress: listeners?.isServing === true ? imports?.address : undefined,
+    }),
     connections: driver?.connections() ?? [], nowMs: Date.now(), certificateEndMs: credentials?.notAfterMs, failure,
   };
 }

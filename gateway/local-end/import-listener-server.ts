@@ -25,9 +25,15 @@ export class ImportListeners {
   readonly #servers = new Map<number, Server>();
   readonly #sockets = new Set<Socket>();
   #targets: ReadonlyMap<number, ListenerTarget> = new Map();
+  #isServing = false;
 
   constructor(options: ImportListenersOptions) {
     this.#options = options;
+  }
+
+  /** Whether everything that was asked for is listened on. */
+  get isServing(): boolean {
+    return this.#isServing;
   }
 
   /** Open connections. */
@@ -44,12 +50,14 @@ export class ImportListeners {
     for (const [port, server] of this.#servers) if (!targets.has(port)) this.#end(port, server);
     const taken: number[] = [];
     for (const port of targets.keys()) if (!this.#servers.has(port) && !(await this.#listen(port))) taken.push(port);
+    if (this.#targets === targets) this.#isServing = true; // unless it was closed meanwhile
     return taken;
   }
 
   /** Closes all listeners. Connections continue for as long as the driver carries their streams. */
   close(): void {
     this.#targets = new Map();
+    this.#isServing = false;
     for (const [port, server] of this.#servers) this.#end(port, server);
   }
 

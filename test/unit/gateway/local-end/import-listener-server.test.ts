@@ -32,6 +32,18 @@ describe('listeners for imports', () => {
   });
   after(() => listeners.close());
 
+  it('are told of once all of them listen, and no more when they are closed', async () => {
+    const many = new ImportListeners({
+      host: '127.0.0.1', driver: () => active, connections: 2, halfClosedMs: 1_000, audit: () => undefined,
+    });
+    const serving = many.serve(new Map([[third, to('us')]]));
+    const before = many.isServing;
+    await serving;
+    const then = many.isServing;
+    many.close();
+    assert.deepEqual([before, then, many.isServing], [false, true, false]);
+  });
+
   it('carry a connection to the cluster and the port of their number, both ways and to the end', async () => {
     assert.equal(await exchange(await openSocket(one), 'hello'), 'hello');
     assert.deepEqual(driver.asked.at(-1), { clusterId: 'us', service: '_80._tcp.web.shop.svc', lane: 'bulk' });
