@@ -13,7 +13,7 @@ import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
 import { Informer } from '../kubernetes/watch/informer.ts';
 import { fullInformersOf } from '../kubernetes/watch/full-objects.ts';
 import { exportedServiceName, ownClusterId } from '../model/network/gateway-names.ts';
-import { podPrefixes, type PodPrefix } from '../model/network/pod-addresses.ts';
+import { allPodPrefixes, type PodPrefix } from '../model/network/pod-addresses.ts';
 import { splitKey } from '../model/pod/pod.ts';
 import { toDnsService, type DnsService } from './dns/dns-answer.ts';
 import { importServiceName, type ImportView } from './imports/import-objects.ts';
@@ -74,8 +74,10 @@ export class ClustersetState {
     this.#gateways = inform(CLUSTERSET_GATEWAYS, own);
     this.#namespaces = new Informer({ client, logger, type: NAMESPACES, selection: {}, project: () => true });
     this.#clusters.onChange(() => this.#learnMembers());
-    this.#gateways.onChange(() => this.#learnMembers());
-    this.#exportedServices.onChange(() => this.#learnMembers());
+    this.#gateways.onChange(() => this.#learnGateways());
+    this.#exportedServices.onChange((_key, _before, after) => {
+      if (after?.metadata.labels?.[OWN_EXPORT_LABEL] === 'true') this.#clusterId ??= after.spec.clusterID;
+    });
   }
 
   /** Watches everything until `signal` is aborted. */
@@ -165,13 +167,14 @@ export class ClustersetState {
   }
 
   #learnMembers(): void {
-    const all = [...this.#exportedServices.records()];
-    const own = all.find(({ metadata }) => metadata.labels?.[OWN_EXPORT_LABEL] === 'true');
-    const gateways = [...this.#gateways.records()];
-    this.#clusterId = ownClusterId(gateways) ?? this.#clusterId ?? own?.spec.clusterID;
     const specs = [...this.#clusters.records()].map(({ spec }) => spec);
-    this.#prefixes = new Map(specs.map((spec) => [spec.clusterID, podPrefixes(spec, specs)]));
+    this.#prefixes = allPodPrefixes(specs);
     this.#joined = new Map(specs.map(({ clusterID, joinedAt = '' }) => [clusterID, Date.parse(joinedAt)]));
+  }
+
+  #learnGateways(): void {
+    const gateways = [...this.#gateways.records()];
+    this.#clusterId = ownClusterId(gateways) ?? this.#clusterId;
     this.#reachability = readReachability(gateways);
   }
 

@@ -66,8 +66,29 @@ function ipv4Ranges(texts: readonly string[]): readonly IpRange[] {
  * are ambiguous. So are {@link NO_PODS}: all nodes would route what they send there to the member.
  */
 export function podPrefixes(cluster: ClusterRanges, all: readonly ClusterRanges[]): readonly PodPrefix[] {
-  const foreign = all.filter(({ clusterID }) => clusterID !== cluster.clusterID)
-    .flatMap(({ clusterCIDR = [], serviceCIDR = [] }) => ipv4Ranges([...clusterCIDR, ...serviceCIDR]));
+  return prefixesOf(cluster, parsedRanges(all));
+}
+
+/** The same of all members, by ID. */
+export function allPodPrefixes(all: readonly ClusterRanges[]): ReadonlyMap<string, readonly PodPrefix[]> {
+  const parsed = parsedRanges(all);
+  return new Map(all.map((cluster) => [cluster.clusterID, prefixesOf(cluster, parsed)]));
+}
+
+/** The ranges that a member's pods and Services have there. */
+interface ParsedRanges {
+  readonly clusterID: string;
+  readonly ranges: readonly IpRange[];
+}
+
+function parsedRanges(all: readonly ClusterRanges[]): readonly ParsedRanges[] {
+  return all.map(({ clusterID, clusterCIDR = [], serviceCIDR = [] }) => (
+    { clusterID, ranges: ipv4Ranges([...clusterCIDR, ...serviceCIDR]) }
+  ));
+}
+
+function prefixesOf(cluster: ClusterRanges, all: readonly ParsedRanges[]): readonly PodPrefix[] {
+  const foreign = all.flatMap(({ clusterID, ranges }) => (clusterID === cluster.clusterID ? [] : ranges));
   const reserved = [...foreign, ...ipv4Ranges([GLOBAL_RANGE])];
   const { globalCIDR = [] } = cluster;
   return ipv4Ranges(cluster.clusterCIDR ?? []).flatMap((range, index) => {

@@ -9,7 +9,7 @@ import type { PodStatus } from '../../api/objects/core.ts';
 import { OWN_ENDPOINT_LABEL, TRUE } from '../../api/objects/keys.ts';
 import { endpointObjectName } from './gateway-names.ts';
 import { isWithin, parseRange } from './ip-range.ts';
-import { podPrefixes, seenAddress, type PodPrefix } from './pod-addresses.ts';
+import { allPodPrefixes, seenAddress, type PodPrefix } from './pod-addresses.ts';
 
 /** Default UDP port of WireGuard on the gateway node. */
 export const WIREGUARD_PORT = 51_820;
@@ -39,7 +39,7 @@ export function readPodPlane(
   const own = running.find(isOwn)?.spec.clusterID;
   if (own === undefined) return undefined;
   const specs = clusters.map(({ spec }) => spec);
-  const prefixes = new Map(specs.map((spec) => [spec.clusterID, podPrefixes(spec, specs)]));
+  const prefixes = allPodPrefixes(specs);
   const others = running.filter(({ spec }) => spec.clusterID !== own).flatMap(({ spec: { clusterID, backend } }) => {
     // Submariner does not map ranges
     const found = prefixes.get(clusterID)

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { doOverlap, formatV4, parseRange } from '../../../../model/network/ip-range.ts';
 import {
-  allocateGlobalRanges, podPrefixes, seenAddress, type ClusterRanges,
+  allocateGlobalRanges, allPodPrefixes, podPrefixes, seenAddress, type ClusterRanges,
 } from '../../../../model/network/pod-addresses.ts';
 
 describe('global ranges', () => {
@@ -42,6 +42,10 @@ describe('pod ranges as the others see them', () => {
     { clusterID: 'asia', clusterCIDR: ['10.9.0.0/16'], serviceCIDR: ['10.96.0.0/12'], globalCIDR: ['242.2.0.0/16'] };
   const seen = (cluster: ClusterRanges, ...others: ClusterRanges[]) =>
     podPrefixes(cluster, [cluster, ...others]).map((prefix) => prefix.seen);
+  it('are the same when those of all are asked for', () => {
+    const all = [eu, us, asia];
+    assert.deepEqual([...allPodPrefixes(all)], all.map((one) => [one.clusterID, podPrefixes(one, all)]));
+  });
   it('are their own while nobody else uses them', () => assert.deepEqual(seen(eu, asia), ['10.1.0.0/16']));
   it('are global where another cluster has the same', () => assert.deepEqual(
     [seen(eu, us), seen(us, eu)], [['242.0.0.0/16'], ['242.1.0.0/16']],
