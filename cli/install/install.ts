@@ -5,7 +5,9 @@ import type { Condition, KubernetesObject } from '../../api/objects/core.ts';
 import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { SERVICE_EXPORTS } from '../../api/kinds/service-discovery.ts';
-import { CLUSTER_TARGETS, CUSTOM_RESOURCE_DEFINITIONS, TARGETS } from '../../api/resource-types.ts';
+import {
+  CLUSTER_TARGETS, CUSTOM_RESOURCE_DEFINITIONS, TARGETS, VALIDATING_ADMISSION_POLICIES,
+} from '../../api/resource-types.ts';
 import { detectAdmiralty } from '../../targets/admiralty/admiralty-detection.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { customResourceDefinitions, serviceDiscoveryCrds } from '../../manifests/objects/crds.ts';

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { CUSTOM_RESOURCE_DEFINITIONS } from '../../../../api/resource-types.ts';
-import { installOptions, installServiceDiscovery, nextSteps, webhookUrl } from '../../../../cli/install/install.ts';
+import {
+  CUSTOM_RESOURCE_DEFINITIONS, VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS,
+} from '../../../../api/resource-types.ts';
+import {
+  installInto, installOptions, installServiceDiscovery, nextSteps, webhookUrl,
+} from '../../../../cli/install/install.ts';
 import { AppError } from '../../../../process/errors.ts';
 import { MemoryCluster, type Stored } from '../../../support/doubles/memory-cluster.ts';
 
@@ -53,6 +57,16 @@ describe('installOptions', () => {
       () => installOptions({ namespace: 'Isthmus_System' }), isBadInput(/--namespace must be a DNS-1123 label/),
     );
   });
+});
+
+it('isthmus install changes nothing in a cluster that is older than 1.30', async () => {
+  const cluster = new MemoryCluster()
+    .withoutKinds(VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS);
+  const progress = { tell: () => undefined, signal: new AbortController().signal };
+  await assert.rejects(installInto(cluster.client, { installNamespace: 'ns' }, progress), {
+    code: 'NotFound', message: /does not serve ValidatingAdmissionPolicies.*Kubernetes 1\.30 or newer/,
+  });
+  assert.deepEqual(cluster.writes, []);
 });
 
 describe('installServiceDiscovery', () => {
