@@ -55,7 +55,7 @@ export class EntryChecks {
     }
     this.#checked.set(discovery, after); // before a check starts, which it may do at once
     for (const [entry, checked] of after) {
-      if (checked !== before?.get(entry)) this.#controller.enqueue(keyOf(discovery, entry));
+      if (checked !== before?.get(entry)) this.#controller.enqueue(`${discovery}${SEPARATOR}${entry}`);
     }
   }
 
@@ -72,7 +72,7 @@ export class EntryChecks {
   async #check(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const [discovery = '', entry = ''] = key.split(SEPARATOR);
     const checked = this.#find(discovery, entry);
-    if (checked === undefined || isFinal(checked.result)) return DONE;
+    if (checked === undefined || ['answered', 'refused'].includes(checked.result.kind)) return DONE;
     const { tenants, userAgent, gateways, knownOf, changed } = this.#options;
     const { access, member } = checked;
     const result = await checkAccess(
@@ -91,13 +91,5 @@ export class EntryChecks {
   }
 }
 
-function isFinal({ kind }: AccessResult): boolean {
-  return kind === 'answered' || kind === 'refused';
-}
-
 /** In no name of an object. */
 const SEPARATOR = '\n';
-
-function keyOf(discovery: string, entry: string): string {
-  return `${discovery}${SEPARATOR}${entry}`;
-}

@@ -96,9 +96,5 @@ async function identify(
 
 function failureOf(error: unknown, { server }: ClusterConnection): string {
   if (isUnauthorized(error)) return `${server.host} does not accept the credentials; renew them in the registry`;
-  return notAnApiServer({ server }, messageOf(error));
-}
-
-function notAnApiServer({ server }: Pick<ClusterConnection, 'server'>, why: string): string {
-  return `${server.host} does not answer as an API server: ${why}`;
+  return `${server.host} does not answer as an API server: ${messageOf(error)}`;
 }

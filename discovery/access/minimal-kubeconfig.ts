@@ -1,9 +1,9 @@
 // The kubeconfig that discovery keeps for a target: server, authority and the credentials of one user, and nothing
 // else of what the registry had. Equal connections give equal texts.
-import { stringify } from 'yaml';
 import type { ClusterConnection } from '../../kubernetes/credentials/kubeconfig.ts';
 import type { ClientCertificate } from '../../kubernetes/credentials/kubeconfig-user.ts';
 import { isBearerToken } from '../../kubernetes/credentials/resolved-credentials.ts';
+import { composeKubeconfig, type AccessFields } from '../entry/composed-kubeconfig.ts';
 
 /** Why a connection cannot be kept; undefined when it can. */
 export function connectionProblem({ credentials, certificateAuthority }: ClusterConnection): string | undefined {
@@ -16,31 +16,21 @@ export function connectionProblem({ credentials, certificateAuthority }: Cluster
   return certificateAuthority === '' ? 'its certificate authority is empty' : undefined;
 }
 
-const NAME = 'cluster';
-
 /** The text of a connection without {@link connectionProblem}. */
 export function minimalKubeconfig(connection: ClusterConnection): string {
   const { server, certificateAuthority, serverName, credentials } = connection;
-  const cluster = {
-    server: server.href,
-    ...(certificateAuthority !== undefined && { 'certificate-authority-data': base64(certificateAuthority) }),
-    ...(serverName !== undefined && { 'tls-server-name': serverName }),
-  };
-  return stringify({
-    apiVersion: 'v1', kind: 'Config', 'current-context': NAME,
-    clusters: [{ name: NAME, cluster }], users: [{ name: NAME, user: userOf(credentials) }],
-    contexts: [{ name: NAME, context: { cluster: NAME, user: NAME } }],
-  });
+  const certificateAuthorityData = certificateAuthority && base64(certificateAuthority);
+  return composeKubeconfig({ server: server.href, certificateAuthorityData, serverName, ...userOf(credentials) }).text;
 }
 
-function userOf(credentials: ClusterConnection['credentials']): object {
+function userOf(credentials: ClusterConnection['credentials']): Partial<AccessFields> {
   if (credentials.kind === 'certificate') return clientOf(credentials);
   if (credentials.kind !== 'token') return {};
   return { token: credentials.token, ...credentials.client && clientOf(credentials.client) };
 }
 
-function clientOf({ certificate, key }: ClientCertificate): object {
-  return { 'client-certificate-data': base64(certificate), 'client-key-data': base64(key) };
+function clientOf({ certificate, key }: ClientCertificate): Partial<AccessFields> {
+  return { clientCertificateData: base64(certificate), clientKeyData: base64(key) };
 }
 
 function base64(text: string): string {

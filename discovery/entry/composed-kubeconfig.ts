@@ -21,7 +21,7 @@ export interface AccessFields {
 const NAME = 'cluster';
 
 /** The kubeconfig of these fields. */
-export function composeKubeconfig(fields: AccessFields): RegisteredAccess {
+export function composeKubeconfig(fields: AccessFields): RegisteredAccess & { readonly kind: 'kubeconfig' } {
   const cluster = present({
     server: fields.server, 'certificate-authority-data': fields.certificateAuthorityData,
     'certificate-authority': fields.certificateAuthorityFile,

@@ -3,7 +3,7 @@ import type { Condition, KubernetesObject, Secret } from '../../api/objects/core
 import { fieldPath, valuesAt } from '../../model/objects/field-path.ts';
 import { isRecord } from '../../model/objects/json-values.ts';
 import type { NamespacedName, SecretLookup } from './registry.ts';
-import { refused, waiting, type RegisteredAccess } from './registered-cluster.ts';
+import { refused, waiting, type RegisteredAccess, type RegisteredCluster } from './registered-cluster.ts';
 
 /** The value at a path, `spec.secretRef.name`. */
 export function valueAt(object: unknown, path: string): unknown {
@@ -39,6 +39,22 @@ export function secretText(secret: Secret, key: string): string | undefined {
 /** Kind, namespace and name, for messages. */
 export function entryOf(kind: string, { namespace, name = '' }: KubernetesObject['metadata']): string {
   return namespace === undefined ? `${kind} ${name}` : `${kind} ${namespace}/${name}`;
+}
+
+/** An entry for each object of a kind, under its own name, but not for one that is being deleted. */
+export function entriesOf<T extends KubernetesObject>(
+  kind: string, objects: readonly T[] = [], accessOf: (object: T) => RegisteredAccess,
+): readonly RegisteredCluster[] {
+  return objects.filter((object) => !isLeaving(object)).map((object) => {
+    const { name = '', labels = {} } = object.metadata;
+    return { entry: entryOf(kind, object.metadata), name, labels, access: accessOf(object) };
+  });
+}
+
+/** The Secret that an object names at a path, in its own namespace. */
+export function secretNamedAt(object: KubernetesObject, path: string): NamespacedName | undefined {
+  const name = textAt(object, path);
+  return name === undefined ? undefined : { namespace: object.metadata.namespace ?? '', name };
 }
 
 /** Whether an object is being deleted. */

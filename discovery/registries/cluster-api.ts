@@ -1,9 +1,9 @@
 // Cluster API (`cluster.x-k8s.io`): Clusters, and the kubeconfig Secret that their control plane provider keeps for
 // each. Certificates in it are renewed in place, and some providers rewrite it every few minutes.
 import type { KubernetesObject } from '../../api/objects/core.ts';
-import { bySecret, conditionOf, entryOf, isLeaving, kubeconfigIn, valueAt } from '../entry/registry-fields.ts';
+import { bySecret, conditionOf, entriesOf, kubeconfigIn, valueAt } from '../entry/registry-fields.ts';
 import { waiting, type RegisteredAccess } from '../entry/registered-cluster.ts';
-import type { NamespacedName, Registry, RegistryKind, RegistryObjects } from '../entry/registry.ts';
+import type { Registry, RegistryKind, RegistryObjects } from '../entry/registry.ts';
 
 const CLUSTERS: RegistryKind = {
   group: 'cluster.x-k8s.io', plural: 'clusters', kind: 'Cluster', namespaced: true, versions: ['v1beta2', 'v1beta1'],
@@ -14,19 +14,13 @@ export const CLUSTER_API: Registry = {
   kinds: [CLUSTERS],
   secretSelector: 'cluster.x-k8s.io/cluster-name',
   keepsSecret: ({ metadata }) => metadata.name?.endsWith('-kubeconfig') === true, // the others are keys of authorities
-  read: (found) => (found.objects.get(CLUSTERS.plural) ?? []).filter((cluster) => !isLeaving(cluster)).map(
-    (cluster) => ({
-      entry: entryOf('Cluster', cluster.metadata),
-      name: cluster.metadata.name ?? '',
-      labels: cluster.metadata.labels ?? {},
-      access: accessOf(cluster, found),
-    }),
-  ),
+  read: (found) => entriesOf('Cluster', found.objects.get(CLUSTERS.plural), (cluster) => accessOf(cluster, found)),
 };
 
 function accessOf(cluster: KubernetesObject, { secret }: RegistryObjects): RegisteredAccess {
   if (!isInitialized(cluster)) return waiting('its control plane is not initialized yet');
-  const ref = kubeconfigSecretOf(cluster);
+  const { namespace = '', name = '' } = cluster.metadata;
+  const ref = { namespace, name: `${name}-kubeconfig` };
   return bySecret(secret(ref), ref, (found) => kubeconfigIn(found, ['value']));
 }
 
@@ -35,8 +29,4 @@ function isInitialized(cluster: KubernetesObject): boolean {
   return valueAt(cluster, 'status.initialization.controlPlaneInitialized') === true
     || valueAt(cluster, 'status.controlPlaneReady') === true
     || conditionOf(cluster, 'ControlPlaneInitialized') === 'True';
-}
-
-function kubeconfigSecretOf({ metadata: { namespace = '', name = '' } }: KubernetesObject): NamespacedName {
-  return { namespace, name: `${name}-kubeconfig` };
 }

@@ -2,7 +2,7 @@
 // apiServerURL and apiServerCA beside it are the manager's own address, for its agent. A cluster whose agent dials in
 // has no Secret.
 import type { KubernetesObject } from '../../api/objects/core.ts';
-import { bySecret, entryOf, isLeaving, kubeconfigIn, textAt } from '../entry/registry-fields.ts';
+import { bySecret, entriesOf, kubeconfigIn, secretNamedAt, textAt } from '../entry/registry-fields.ts';
 import { refused } from '../entry/registered-cluster.ts';
 import type { NamespacedName, Registry, RegistryKind } from '../entry/registry.ts';
 
@@ -18,24 +18,16 @@ const NO_SECRET =
 export const FLEET: Registry = {
   kinds: [CLUSTERS],
   namedSecrets: (cluster) => [secretOf(cluster)].flatMap((ref) => ref ?? []),
-  read: ({ objects, secret }) => (objects.get(CLUSTERS.plural) ?? []).filter((cluster) => !isLeaving(cluster)).map(
-    (cluster) => {
-      const ref = secretOf(cluster);
-      const { name = '', labels = {} } = cluster.metadata;
-      return {
-        entry: entryOf('Cluster', cluster.metadata), name, labels,
-        access: ref === undefined
-          ? refused(NO_SECRET)
-          : bySecret(secret(ref), ref, (found) => kubeconfigIn(found, ['value'])),
-      };
-    },
-  ),
+  read: ({ objects, secret }) => entriesOf('Cluster', objects.get(CLUSTERS.plural), (cluster) => {
+    const ref = secretOf(cluster);
+    return ref === undefined ? refused(NO_SECRET)
+      : bySecret(secret(ref), ref, (found) => kubeconfigIn(found, ['value']));
+  }),
 };
 
 /** A Secret of another namespace is not read: the writer of a Cluster need not be allowed to. */
 function secretOf(cluster: KubernetesObject): NamespacedName | undefined {
   const { namespace = '' } = cluster.metadata;
-  const name = textAt(cluster, 'spec.kubeConfigSecret');
   const isElsewhere = (textAt(cluster, 'spec.kubeConfigSecretNamespace') ?? namespace) !== namespace;
-  return name === undefined || isElsewhere ? undefined : { namespace, name };
+  return isElsewhere ? undefined : secretNamedAt(cluster, 'spec.kubeConfigSecret');
 }

@@ -1,7 +1,7 @@
 // Flux: Kustomizations and HelmReleases that deliver to another cluster name its kubeconfig in `spec.kubeConfig`. Many
 // of them name the same Secret, which is one cluster. A Secret is always in the namespace of the object that names it.
-import type { KubernetesObject, StringMap } from '../../api/objects/core.ts';
-import { bySecret, entryOf, isLeaving, kubeconfigIn, textAt } from '../entry/registry-fields.ts';
+import type { KubernetesObject } from '../../api/objects/core.ts';
+import { bySecret, entryOf, isLeaving, kubeconfigIn, secretNamedAt, textAt } from '../entry/registry-fields.ts';
 import { refused, type RegisteredCluster } from '../entry/registered-cluster.ts';
 import type { Registry, RegistryKind, RegistryObjects } from '../entry/registry.ts';
 
@@ -18,15 +18,13 @@ const KINDS: readonly RegistryKind[] = [
 
 /** Keys that Flux looks for when none is named. */
 const DEFAULT_KEYS = ['value', 'value.yaml'];
+const SECRET_NAME = 'spec.kubeConfig.secretRef.name';
 
 /** The registry. */
 export const FLUX: Registry = {
   kinds: KINDS,
   needsAnyKind: true,
-  namedSecrets: (object) => {
-    const name = textAt(object, 'spec.kubeConfig.secretRef.name');
-    return name === undefined ? [] : [{ namespace: object.metadata.namespace ?? '', name }];
-  },
+  namedSecrets: (object) => [secretNamedAt(object, SECRET_NAME)].flatMap((ref) => ref ?? []),
   read: (found) => {
     const clusters = new Map<string, RegisteredCluster>();
     for (const { plural } of KINDS) {
@@ -41,15 +39,14 @@ export const FLUX: Registry = {
 
 function clusterOf(object: KubernetesObject, found: RegistryObjects): RegisteredCluster | undefined {
   const { namespace = '', labels = {} } = object.metadata;
-  const secretName = textAt(object, 'spec.kubeConfig.secretRef.name');
-  if (secretName !== undefined) {
-    const ref = { namespace, name: secretName };
+  const ref = secretNamedAt(object, SECRET_NAME);
+  if (ref !== undefined) {
     const key = textAt(object, 'spec.kubeConfig.secretRef.key');
     const lookup = found.secret(ref);
     return {
       entry: entryOf('Secret', ref) + (key === undefined ? '' : ` key ${key}`),
-      name: secretName.replace(/-kubeconfig$/, ''),
-      labels: secretLabels(lookup) ?? labels,
+      name: ref.name.replace(/-kubeconfig$/, ''),
+      labels: (lookup.kind === 'found' ? lookup.secret.metadata.labels : undefined) ?? labels,
       access: bySecret(lookup, ref, (secret) => kubeconfigIn(secret, key === undefined ? DEFAULT_KEYS : [key])),
     };
   }
@@ -58,8 +55,4 @@ function clusterOf(object: KubernetesObject, found: RegistryObjects): Registered
     entry: entryOf('ConfigMap', { namespace, name: mapName }), name: mapName, labels,
     access: refused('Flux logs in to it by configMapRef, which is not used; name a Secret in kubeConfig.secretRef'),
   };
-}
-
-function secretLabels(lookup: ReturnType<RegistryObjects['secret']>): StringMap | undefined {
-  return lookup.kind === 'found' ? lookup.secret.metadata.labels : undefined;
 }

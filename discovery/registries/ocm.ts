@@ -3,9 +3,11 @@
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import type { RegistryChoice } from '../../api/registry/registry-choice.ts';
 import { composeKubeconfig } from '../entry/composed-kubeconfig.ts';
-import { bySecret, conditionOf, entryOf, isLeaving, recordsAt, secretText, textAt } from '../entry/registry-fields.ts';
+import {
+  bySecret, conditionOf, entriesOf, recordsAt, secretNamedAt, secretText, textAt,
+} from '../entry/registry-fields.ts';
 import { waiting, type RegisteredAccess } from '../entry/registered-cluster.ts';
-import type { NamespacedName, Registry, RegistryKind, RegistryObjects } from '../entry/registry.ts';
+import type { Registry, RegistryKind, RegistryObjects } from '../entry/registry.ts';
 
 const CLUSTERS: RegistryKind = {
   group: 'cluster.open-cluster-management.io', plural: 'managedclusters', kind: 'ManagedCluster', namespaced: false,
@@ -15,18 +17,16 @@ const ACCOUNTS: RegistryKind = {
   group: 'authentication.open-cluster-management.io', plural: 'managedserviceaccounts', kind: 'ManagedServiceAccount',
   namespaced: true, versions: ['v1beta1'],
 };
+const TOKEN_SECRET = 'status.tokenSecretRef.name';
 
 /** The registry. */
 export const OCM: Registry = {
   kinds: [CLUSTERS, ACCOUNTS],
-  namedSecrets: (object, from) => (isAccount(object, from) ? [secretRefOf(object)].flatMap((ref) => ref ?? []) : []),
-  read: (found, from) => (found.objects.get(CLUSTERS.plural) ?? []).filter((cluster) => !isLeaving(cluster)).map(
-    (cluster) => ({
-      entry: entryOf('ManagedCluster', cluster.metadata),
-      name: cluster.metadata.name ?? '',
-      labels: cluster.metadata.labels ?? {},
-      access: accessOf(cluster, found, from),
-    }),
+  namedSecrets: (object, from) => (
+    isAccount(object, from) ? [secretNamedAt(object, TOKEN_SECRET)].flatMap((ref) => ref ?? []) : []
+  ),
+  read: (found, from) => (
+    entriesOf('ManagedCluster', found.objects.get(CLUSTERS.plural), (cluster) => accessOf(cluster, found, from))
   ),
 };
 
@@ -38,7 +38,7 @@ function accessOf(cluster: KubernetesObject, found: RegistryObjects, from: Regis
   }
   const accounts = found.objects.get(ACCOUNTS.plural) ?? [];
   const account = accounts.find((object) => object.metadata.namespace === name && isAccount(object, from));
-  const ref = account && secretRefOf(account);
+  const ref = account && secretNamedAt(account, TOKEN_SECRET);
   const wanted = `ManagedServiceAccount ${name}/${from.ocm?.managedServiceAccount ?? ''}`;
   if (ref === undefined) return waiting(`${wanted} does not exist, or has no token yet`);
   return bySecret(found.secret(ref), ref, (secret) => {
@@ -53,9 +53,4 @@ function accessOf(cluster: KubernetesObject, found: RegistryObjects, from: Regis
 function isAccount({ kind, metadata }: KubernetesObject, { ocm }: RegistryChoice): boolean {
   return (kind === undefined || kind === ACCOUNTS.kind) && metadata.namespace !== undefined
     && metadata.name === ocm?.managedServiceAccount;
-}
-
-function secretRefOf(account: KubernetesObject): NamespacedName | undefined {
-  const name = textAt(account, 'status.tokenSecretRef.name');
-  return name === undefined ? undefined : { namespace: account.metadata.namespace ?? '', name };
 }
