@@ -1,6 +1,7 @@
 // The local HTTP CONNECT proxy for this cluster's controllers and for kubectl. It reads only the destination; TLS
 // between the client and the remote API server passes through, so it sees no path or verb of the requests within: what
 // they may do is decided by that server. Requests other than CONNECT are refused.
+import { once } from 'node:events';
 import { createServer, STATUS_CODES, type IncomingMessage, type Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { parseRoute } from '../../model/network/gateway-names.ts';
@@ -88,10 +89,8 @@ export async function startConnectEndpoint(options: ConnectEndpointOptions): Pro
     socket.on('error', () => undefined);
     void open(options, { request, socket, head });
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ host: listenHost(options.host), port: options.port }, resolve);
-  });
+  await once(server.listen({ host: listenHost(options.host), port: options.port }), 'listening');
+  server.on('error', () => undefined); // fails one connection only: keep accepting
   return new ConnectEndpoint(server, connections);
 }
 

@@ -3,6 +3,7 @@
 // another's address, so only what was asked counts as an answer, and only once.
 import { randomBytes } from 'node:crypto';
 import { createSocket, type Socket } from 'node:dgram';
+import { once } from 'node:events';
 import { addRoundTrip, NO_ROUND_TRIPS, type RoundTrips } from '../protocol/round-trip-statistics.ts';
 
 /** Port of the echo on every gateway's tunnel address. */
@@ -48,13 +49,7 @@ export class Echo {
   /** Listens there. Throws what binding throws: the address must exist. */
   static async open(address: string, port = ECHO_PORT): Promise<Echo> {
     const socket = createSocket('udp4');
-    await new Promise<void>((resolve, reject) => {
-      socket.once('error', reject);
-      socket.bind(port, address, () => {
-        socket.removeListener('error', reject);
-        resolve();
-      });
-    });
+    await once(socket.bind(port, address), 'listening');
     return new Echo(socket, address);
   }
 

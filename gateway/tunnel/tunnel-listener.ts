@@ -1,5 +1,6 @@
 // Accepts connections from peers. Handshakes are limited in time and number, in total and per address, so that
 // strangers cannot keep peers out; a rejected peer gets the reason, and nothing is read from it.
+import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { createServer, type Server, type TLSSocket } from 'node:tls';
 import type { Failure } from '../protocol/failure-cause.ts';
@@ -63,10 +64,7 @@ export async function startTunnelListener(options: ListenerOptions): Promise<Tun
   server.maxConnections = limits.connections;
   const handshakes = boundHandshakes(server, options);
   server.on('secureConnection', (socket) => receive(socket, options));
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ host: listenHost(options.host), port: options.port }, resolve);
-  });
+  await once(server.listen({ host: listenHost(options.host), port: options.port }), 'listening');
   server.on('error', () => undefined); // fails one connection only: keep accepting
   return new TunnelListener(server, handshakes);
 }
