@@ -59,39 +59,15 @@ export function chartTemplates(): readonly ChartTemplate[] {
       text: HEADER + rbacObjects(NAMESPACE)
         .map((part) => guarded(conditionOf(part), withIdentity(toText(part.object), part.object))).join(''),
     },
-    {
-      path: 'templates/admiralty-roles.yaml',
-      text: HEADER + admiraltyRoles().map((object) => guarded('.Values.admiraltyRoles.enabled', toText(object)))
-        .join(''),
-    },
-    {
-      path: 'templates/gateway-rbac.yaml',
-      text: HEADER + gatewayAccess(NAMESPACE).map((object) => guarded('.Values.gateway.enabled', toText(object)))
-        .join(''),
-    },
-    {
-      path: 'templates/broker-rbac.yaml',
-      text: HEADER + brokerAccess(NAMESPACE).map((object) => guarded('.Values.broker.enabled', toText(object)))
-        .join(''),
-    },
-    {
-      path: 'templates/service-discovery-rbac.yaml',
-      text: HEADER + serviceDiscoveryAccess(NAMESPACE)
-        .map((object) => guarded('.Values.serviceDiscovery.enabled', toText(object)))
-        .join(''),
-    },
-    {
-      path: 'templates/pod-plane-rbac.yaml',
-      text: HEADER + [podPlaneNamespace(), ...podPlaneAccess(NAMESPACE)]
-        .map((object) => guarded('.Values.podPlane.enabled', toText(object)))
-        .join(''),
-    },
-    {
-      path: 'templates/proxy-policy.yaml',
-      text: HEADER + proxyPolicyManifests(NAMESPACE).map(
-        (object) => guarded('and .Values.source.enabled (not (include "isthmus.admiralty" . | trim))', toText(object)),
-      ).join(''),
-    },
+    guardedFile('admiralty-roles', '.Values.admiraltyRoles.enabled', admiraltyRoles()),
+    guardedFile('gateway-rbac', '.Values.gateway.enabled', gatewayAccess(NAMESPACE)),
+    guardedFile('broker-rbac', '.Values.broker.enabled', brokerAccess(NAMESPACE)),
+    guardedFile('service-discovery-rbac', '.Values.serviceDiscovery.enabled', serviceDiscoveryAccess(NAMESPACE)),
+    guardedFile('pod-plane-rbac', '.Values.podPlane.enabled', [podPlaneNamespace(), ...podPlaneAccess(NAMESPACE)]),
+    guardedFile(
+      'proxy-policy', 'and .Values.source.enabled (not (include "isthmus.admiralty" . | trim))',
+      proxyPolicyManifests(NAMESPACE),
+    ),
     { path: 'templates/webhook-configuration.yaml', text: HEADER + webhookTemplates() },
   ];
 }
@@ -153,6 +129,11 @@ function withValues(text: string): string {
     .replaceAll('reinvocationPolicy: IfNeeded', 'reinvocationPolicy: {{ .Values.webhook.reinvocationPolicy }}')
     .replaceAll('failurePolicy: Fail', 'failurePolicy: {{ .Values.webhook.failurePolicy }}')
     .replace('metadata:\n', 'metadata:\n  {{- include "isthmus.injectCertificateAuthority" . | nindent 2 }}\n');
+}
+
+function guardedFile(name: string, condition: string, objects: readonly KubernetesObject[]): ChartTemplate {
+  const text = HEADER + objects.map((object) => guarded(condition, toText(object))).join('');
+  return { path: `templates/${name}.yaml`, text };
 }
 
 function guarded(condition: string, text: string): string {
