@@ -15,144 +15,109 @@ import type { SecretCopy } from './kinds/secret-copy.ts';
 import type { SourceLease } from './kinds/source-lease.ts';
 import type { PodChaperon } from './kinds/pod-chaperon.ts';
 import type { PodMetrics } from './objects/pod-metrics.ts';
-import { ADMIRALTY_GROUP, ADMIRALTY_VERSION, ISTHMUS_GROUP, type ResourceType } from './objects/group-version.ts';
+import { ADMIRALTY_API_VERSION, ISTHMUS_GROUP, type ResourceType } from './objects/group-version.ts';
 
-function core<T extends KubernetesObject>(plural: string, kind: string, namespaced: boolean): ResourceType<T> {
-  return { group: '', version: 'v1', plural, kind, namespaced };
+/** A type by its `apiVersion`. */
+function of<T extends KubernetesObject>(
+  apiVersion: string, plural: string, kind: string, namespaced: boolean,
+): ResourceType<T> {
+  const [version = '', group = ''] = apiVersion.split('/').toReversed();
+  return { group, version, plural, kind, namespaced };
 }
 
-function admiralty<T extends KubernetesObject>(plural: string, kind: string, namespaced: boolean): ResourceType<T> {
-  return { group: ADMIRALTY_GROUP, version: ADMIRALTY_VERSION, plural, kind, namespaced };
-}
+const CORE = 'v1';
+const ISTHMUS = `${ISTHMUS_GROUP}/v1alpha1`;
+const RBAC = 'rbac.authorization.k8s.io/v1';
+const AUTHENTICATION = 'authentication.k8s.io/v1';
+const AUTHORIZATION = 'authorization.k8s.io/v1';
+const ADMISSION = 'admissionregistration.k8s.io/v1';
+const NETWORKING = 'networking.k8s.io/v1';
+const FLOW_CONTROL = 'flowcontrol.apiserver.k8s.io/v1';
 
-function isthmus<T extends KubernetesObject>(plural: string, kind: string, namespaced: boolean): ResourceType<T> {
-  return { group: ISTHMUS_GROUP, version: 'v1alpha1', plural, kind, namespaced };
-}
+export const PODS = of<Pod>(CORE, 'pods', 'Pod', true);
+export const NODES = of<Node>(CORE, 'nodes', 'Node', false);
+export const SECRETS = of<Secret>(CORE, 'secrets', 'Secret', true);
+export const CONFIG_MAPS = of(CORE, 'configmaps', 'ConfigMap', true);
+export const SERVICES = of<Service>(CORE, 'services', 'Service', true);
+export const NAMESPACES = of<Namespace>(CORE, 'namespaces', 'Namespace', false);
+export const RESOURCE_QUOTAS = of<ResourceQuota>(CORE, 'resourcequotas', 'ResourceQuota', true);
+export const SERVICE_ACCOUNTS = of(CORE, 'serviceaccounts', 'ServiceAccount', true);
+export const LEASES = of<Lease>('coordination.k8s.io/v1', 'leases', 'Lease', true);
+export const EVENTS = of('events.k8s.io/v1', 'events', 'Event', true);
+export const DEPLOYMENTS = of('apps/v1', 'deployments', 'Deployment', true);
 
-function rbac(plural: string, kind: string, namespaced: boolean): ResourceType {
-  return { group: 'rbac.authorization.k8s.io', version: 'v1', plural, kind, namespaced };
-}
-
-export const PODS = core<Pod>('pods', 'Pod', true);
-export const NODES = core<Node>('nodes', 'Node', false);
-export const SECRETS = core<Secret>('secrets', 'Secret', true);
-export const CONFIG_MAPS = core('configmaps', 'ConfigMap', true);
-export const SERVICES = core<Service>('services', 'Service', true);
-export const NAMESPACES = core<Namespace>('namespaces', 'Namespace', false);
-export const RESOURCE_QUOTAS = core<ResourceQuota>('resourcequotas', 'ResourceQuota', true);
-export const SERVICE_ACCOUNTS = core('serviceaccounts', 'ServiceAccount', true);
-export const LEASES: ResourceType<Lease> =
-  { group: 'coordination.k8s.io', version: 'v1', plural: 'leases', kind: 'Lease', namespaced: true };
-export const EVENTS: ResourceType =
-  { group: 'events.k8s.io', version: 'v1', plural: 'events', kind: 'Event', namespaced: true };
-export const DEPLOYMENTS: ResourceType =
-  { group: 'apps', version: 'v1', plural: 'deployments', kind: 'Deployment', namespaced: true };
-
-export const SUBJECT_ACCESS_REVIEWS: ResourceType<SubjectAccessReview> = {
-  group: 'authorization.k8s.io',
-  version: 'v1', plural: 'subjectaccessreviews', kind: 'SubjectAccessReview', namespaced: false,
-};
+export const SUBJECT_ACCESS_REVIEWS =
+  of<SubjectAccessReview>(AUTHORIZATION, 'subjectaccessreviews', 'SubjectAccessReview', false);
 /** `authorization.k8s.io/v1` SelfSubjectAccessReview: whether the asking user may do something. */
-export const SELF_SUBJECT_ACCESS_REVIEWS: ResourceType<SubjectAccessReview> = {
-  group: 'authorization.k8s.io',
-  version: 'v1', plural: 'selfsubjectaccessreviews', kind: 'SelfSubjectAccessReview', namespaced: false,
-};
+export const SELF_SUBJECT_ACCESS_REVIEWS =
+  of<SubjectAccessReview>(AUTHORIZATION, 'selfsubjectaccessreviews', 'SelfSubjectAccessReview', false);
 /** `authorization.k8s.io/v1` SelfSubjectRulesReview: what the asking user may do in a namespace. */
-export const SELF_SUBJECT_RULES_REVIEWS: ResourceType<SubjectRulesReview> = {
-  group: 'authorization.k8s.io',
-  version: 'v1', plural: 'selfsubjectrulesreviews', kind: 'SelfSubjectRulesReview', namespaced: false,
-};
+export const SELF_SUBJECT_RULES_REVIEWS =
+  of<SubjectRulesReview>(AUTHORIZATION, 'selfsubjectrulesreviews', 'SelfSubjectRulesReview', false);
 /** `authentication.k8s.io/v1` SelfSubjectReview: who the asking user is (Kubernetes ≥ 1.28). */
-export const SELF_SUBJECT_REVIEWS: ResourceType<SelfSubjectReview> = {
-  group: 'authentication.k8s.io',
-  version: 'v1', plural: 'selfsubjectreviews', kind: 'SelfSubjectReview', namespaced: false,
-};
-export const TOKEN_REVIEWS: ResourceType<TokenReview> =
-  { group: 'authentication.k8s.io', version: 'v1', plural: 'tokenreviews', kind: 'TokenReview', namespaced: false };
-export const CERTIFICATE_SIGNING_REQUESTS: ResourceType<CertificateSigningRequest> = {
-  group: 'certificates.k8s.io',
-  version: 'v1', plural: 'certificatesigningrequests', kind: 'CertificateSigningRequest', namespaced: false,
-};
+export const SELF_SUBJECT_REVIEWS =
+  of<SelfSubjectReview>(AUTHENTICATION, 'selfsubjectreviews', 'SelfSubjectReview', false);
+export const TOKEN_REVIEWS = of<TokenReview>(AUTHENTICATION, 'tokenreviews', 'TokenReview', false);
+export const CERTIFICATE_SIGNING_REQUESTS = of<CertificateSigningRequest>(
+  'certificates.k8s.io/v1', 'certificatesigningrequests', 'CertificateSigningRequest', false,
+);
 
 /** What a metrics server serves. */
-export const POD_METRICS: ResourceType<PodMetrics> =
-  { group: 'metrics.k8s.io', version: 'v1beta1', plural: 'pods', kind: 'PodMetrics', namespaced: true };
+export const POD_METRICS = of<PodMetrics>('metrics.k8s.io/v1beta1', 'pods', 'PodMetrics', true);
 
-export const INGRESSES: ResourceType =
-  { group: 'networking.k8s.io', version: 'v1', plural: 'ingresses', kind: 'Ingress', namespaced: true };
+export const INGRESSES = of(NETWORKING, 'ingresses', 'Ingress', true);
 
 /** `networking.k8s.io/v1` ServiceCIDR, Kubernetes ≥ 1.33. */
-export const SERVICE_CIDRS: ResourceType<ServiceCidr> =
-  { group: 'networking.k8s.io', version: 'v1', plural: 'servicecidrs', kind: 'ServiceCIDR', namespaced: false };
+export const SERVICE_CIDRS = of<ServiceCidr>(NETWORKING, 'servicecidrs', 'ServiceCIDR', false);
 
-export const ROLES = rbac('roles', 'Role', true);
-export const ROLE_BINDINGS = rbac('rolebindings', 'RoleBinding', true);
-export const CLUSTER_ROLES = rbac('clusterroles', 'ClusterRole', false);
-export const CLUSTER_ROLE_BINDINGS = rbac('clusterrolebindings', 'ClusterRoleBinding', false);
-export const CUSTOM_RESOURCE_DEFINITIONS: ResourceType = {
-  group: 'apiextensions.k8s.io',
-  version: 'v1', plural: 'customresourcedefinitions', kind: 'CustomResourceDefinition', namespaced: false,
-};
-export const MUTATING_WEBHOOK_CONFIGURATIONS: ResourceType<MutatingWebhookConfiguration> = {
-  group: 'admissionregistration.k8s.io',
-  version: 'v1', plural: 'mutatingwebhookconfigurations', kind: 'MutatingWebhookConfiguration', namespaced: false,
-};
-export const VALIDATING_WEBHOOK_CONFIGURATIONS: ResourceType<WebhookConfiguration> = {
-  group: 'admissionregistration.k8s.io',
-  version: 'v1', plural: 'validatingwebhookconfigurations', kind: 'ValidatingWebhookConfiguration', namespaced: false,
-};
+export const ROLES = of(RBAC, 'roles', 'Role', true);
+export const ROLE_BINDINGS = of(RBAC, 'rolebindings', 'RoleBinding', true);
+export const CLUSTER_ROLES = of(RBAC, 'clusterroles', 'ClusterRole', false);
+export const CLUSTER_ROLE_BINDINGS = of(RBAC, 'clusterrolebindings', 'ClusterRoleBinding', false);
+export const CUSTOM_RESOURCE_DEFINITIONS =
+  of('apiextensions.k8s.io/v1', 'customresourcedefinitions', 'CustomResourceDefinition', false);
+export const MUTATING_WEBHOOK_CONFIGURATIONS =
+  of<MutatingWebhookConfiguration>(ADMISSION, 'mutatingwebhookconfigurations', 'MutatingWebhookConfiguration', false);
+export const VALIDATING_WEBHOOK_CONFIGURATIONS =
+  of<WebhookConfiguration>(ADMISSION, 'validatingwebhookconfigurations', 'ValidatingWebhookConfiguration', false);
 
 /** `flowcontrol.apiserver.k8s.io/v1`, Kubernetes ≥ 1.29. */
-export const FLOW_SCHEMAS: ResourceType = {
-  group: 'flowcontrol.apiserver.k8s.io', version: 'v1', plural: 'flowschemas', kind: 'FlowSchema', namespaced: false,
-};
-export const PRIORITY_LEVEL_CONFIGURATIONS: ResourceType = {
-  group: 'flowcontrol.apiserver.k8s.io', version: 'v1',
-  plural: 'prioritylevelconfigurations', kind: 'PriorityLevelConfiguration', namespaced: false,
-};
+export const FLOW_SCHEMAS = of(FLOW_CONTROL, 'flowschemas', 'FlowSchema', false);
+export const PRIORITY_LEVEL_CONFIGURATIONS =
+  of(FLOW_CONTROL, 'prioritylevelconfigurations', 'PriorityLevelConfiguration', false);
 /** `admissionregistration.k8s.io/v1`, Kubernetes ≥ 1.30. */
-export const VALIDATING_ADMISSION_POLICIES: ResourceType = {
-  group: 'admissionregistration.k8s.io',
-  version: 'v1', plural: 'validatingadmissionpolicies', kind: 'ValidatingAdmissionPolicy', namespaced: false,
-};
-export const VALIDATING_ADMISSION_POLICY_BINDINGS: ResourceType = {
-  group: 'admissionregistration.k8s.io', version: 'v1',
-  plural: 'validatingadmissionpolicybindings', kind: 'ValidatingAdmissionPolicyBinding', namespaced: false,
-};
+export const VALIDATING_ADMISSION_POLICIES =
+  of(ADMISSION, 'validatingadmissionpolicies', 'ValidatingAdmissionPolicy', false);
+export const VALIDATING_ADMISSION_POLICY_BINDINGS =
+  of(ADMISSION, 'validatingadmissionpolicybindings', 'ValidatingAdmissionPolicyBinding', false);
 
-export const TARGETS = admiralty<Target>('targets', 'Target', true);
-export const CLUSTER_TARGETS = admiralty<ClusterTarget>('clustertargets', 'ClusterTarget', false);
-export const SOURCES = admiralty<Source>('sources', 'Source', true);
-export const CLUSTER_SOURCES = admiralty<ClusterSource>('clustersources', 'ClusterSource', false);
-export const POD_CHAPERONS = admiralty<PodChaperon>('podchaperons', 'PodChaperon', true);
-export const CLUSTER_SUMMARIES = admiralty<ClusterSummary>('clustersummaries', 'ClusterSummary', false);
-export const INVITATIONS = isthmus<Invitation>('invitations', 'Invitation', true);
-export const JOIN_REQUESTS = isthmus<JoinRequest>('joinrequests', 'JoinRequest', true);
-export const RESOURCE_SHARES = isthmus<ResourceShare>('resourceshares', 'ResourceShare', false);
-export const SOURCE_LEASES = isthmus<SourceLease>('sourceleases', 'SourceLease', true);
-export const SECRET_COPIES = isthmus<SecretCopy>('secretcopies', 'SecretCopy', true);
-export const CLUSTERSET_MEMBERS = isthmus<ClustersetMember>('clustersetmembers', 'ClustersetMember', true);
-export const CLUSTERSET_ENDPOINTS = isthmus<ClustersetEndpoint>('clustersetendpoints', 'ClustersetEndpoint', true);
-export const CLUSTERSET_GATEWAYS = isthmus<ClustersetGateway>('clustersetgateways', 'ClustersetGateway', true);
-export const NAMESPACE_ELECTIONS = isthmus<NamespaceElection>('namespaceelections', 'NamespaceElection', true);
-export const TARGET_DISCOVERIES = isthmus<TargetDiscovery>('targetdiscoveries', 'TargetDiscovery', false);
-export const CLUSTER_DECISIONS = isthmus<ClusterDecision>('clusterdecisions', 'ClusterDecision', true);
+export const TARGETS = of<Target>(ADMIRALTY_API_VERSION, 'targets', 'Target', true);
+export const CLUSTER_TARGETS = of<ClusterTarget>(ADMIRALTY_API_VERSION, 'clustertargets', 'ClusterTarget', false);
+export const SOURCES = of<Source>(ADMIRALTY_API_VERSION, 'sources', 'Source', true);
+export const CLUSTER_SOURCES = of<ClusterSource>(ADMIRALTY_API_VERSION, 'clustersources', 'ClusterSource', false);
+export const POD_CHAPERONS = of<PodChaperon>(ADMIRALTY_API_VERSION, 'podchaperons', 'PodChaperon', true);
+export const CLUSTER_SUMMARIES = of<ClusterSummary>(ADMIRALTY_API_VERSION, 'clustersummaries', 'ClusterSummary', false);
+export const INVITATIONS = of<Invitation>(ISTHMUS, 'invitations', 'Invitation', true);
+export const JOIN_REQUESTS = of<JoinRequest>(ISTHMUS, 'joinrequests', 'JoinRequest', true);
+export const RESOURCE_SHARES = of<ResourceShare>(ISTHMUS, 'resourceshares', 'ResourceShare', false);
+export const SOURCE_LEASES = of<SourceLease>(ISTHMUS, 'sourceleases', 'SourceLease', true);
+export const SECRET_COPIES = of<SecretCopy>(ISTHMUS, 'secretcopies', 'SecretCopy', true);
+export const CLUSTERSET_MEMBERS = of<ClustersetMember>(ISTHMUS, 'clustersetmembers', 'ClustersetMember', true);
+export const CLUSTERSET_ENDPOINTS = of<ClustersetEndpoint>(ISTHMUS, 'clustersetendpoints', 'ClustersetEndpoint', true);
+export const CLUSTERSET_GATEWAYS = of<ClustersetGateway>(ISTHMUS, 'clustersetgateways', 'ClustersetGateway', true);
+export const NAMESPACE_ELECTIONS = of<NamespaceElection>(ISTHMUS, 'namespaceelections', 'NamespaceElection', true);
+export const TARGET_DISCOVERIES = of<TargetDiscovery>(ISTHMUS, 'targetdiscoveries', 'TargetDiscovery', false);
+export const CLUSTER_DECISIONS = of<ClusterDecision>(ISTHMUS, 'clusterdecisions', 'ClusterDecision', true);
 /** What a cluster says of itself (About API of SIG Multicluster). */
-export const CLUSTER_PROPERTIES: ResourceType = {
-  group: 'about.k8s.io', version: 'v1beta1', plural: 'clusterproperties', kind: 'ClusterProperty', namespaced: false,
-};
+export const CLUSTER_PROPERTIES = of('about.k8s.io/v1beta1', 'clusterproperties', 'ClusterProperty', false);
 /** What others are told of targets and decisions (Cluster Inventory API of SIG Multicluster). */
-export const CLUSTER_PROFILES: ResourceType<ClusterProfile> = {
-  group: 'multicluster.x-k8s.io', version: 'v1alpha1', plural: 'clusterprofiles', kind: 'ClusterProfile',
-  namespaced: true,
-};
-export const PLACEMENT_DECISIONS: ResourceType<PlacementDecision> = {
-  group: 'multicluster.x-k8s.io', version: 'v1alpha1', plural: 'placementdecisions', kind: 'PlacementDecision',
-  namespaced: true,
-};
-export const PLACEMENT_POLICIES = isthmus<PlacementPolicy>('placementpolicies', 'PlacementPolicy', true);
+export const CLUSTER_PROFILES =
+  of<ClusterProfile>('multicluster.x-k8s.io/v1alpha1', 'clusterprofiles', 'ClusterProfile', true);
+export const PLACEMENT_DECISIONS =
+  of<PlacementDecision>('multicluster.x-k8s.io/v1alpha1', 'placementdecisions', 'PlacementDecision', true);
+export const PLACEMENT_POLICIES = of<PlacementPolicy>(ISTHMUS, 'placementpolicies', 'PlacementPolicy', true);
 export const CLUSTER_PLACEMENT_POLICIES =
-  isthmus<ClusterPlacementPolicy>('clusterplacementpolicies', 'ClusterPlacementPolicy', false);
+  of<ClusterPlacementPolicy>(ISTHMUS, 'clusterplacementpolicies', 'ClusterPlacementPolicy', false);
 
 /** `networking.k8s.io/v1` ServiceCIDR: ranges that ClusterIPs are taken from. */
 export interface ServiceCidr extends KubernetesObject {

@@ -14,11 +14,9 @@ export interface ResourceType<T extends KubernetesObject = KubernetesObject> {
 
 /** API group of Admiralty's kinds, which Isthmus serves unchanged. */
 export const ADMIRALTY_GROUP = 'multicluster.admiralty.io';
-/** Their only version. */
-export const ADMIRALTY_VERSION = 'v1alpha1';
 
 /** API group of the kinds that Admiralty does not have. */
 export const ISTHMUS_GROUP = 'isthmus.dev';
 
 /** `apiVersion` of Admiralty's kinds. */
-export const ADMIRALTY_API_VERSION = `${ADMIRALTY_GROUP}/${ADMIRALTY_VERSION}`;
+export const ADMIRALTY_API_VERSION = `${ADMIRALTY_GROUP}/v1alpha1`;
