@@ -3,7 +3,8 @@
 import type { Condition, KubernetesObject } from '../objects/core.ts';
 import type { LabelSelector } from '../objects/selectors.ts';
 import {
-  CONDITIONS, OBSERVED_GENERATION, conditionColumn, type KindDefinition, type PrinterColumn, type Schema,
+  conditionColumn, CONDITIONS, objectOf, OBSERVED_GENERATION, recordOf, text, type KindDefinition, type PrinterColumn,
+  type Schema,
 } from '../objects/schema.ts';
 
 /** Status of a source's identity: `Ready`, and `Guarded` when a policy restricts it to its own objects. */
@@ -56,86 +57,64 @@ export interface ClusterSource extends KubernetesObject {
   readonly status?: SourceStatus;
 }
 
-const USER_NAME: Schema = { type: 'string', description: 'User that the source authenticates as.', maxLength: 1024 };
-const CLUSTER_ID: Schema = {
-  type: 'string',
-  description: "UID of the source's kube-system Namespace. With it, an admission policy limits the source to its " +
+const USER_NAME: Schema = text('User that the source authenticates as.', { maxLength: 1024 });
+const CLUSTER_ID: Schema = text(
+  "UID of the source's kube-system Namespace. With it, an admission policy limits the source to its " +
     'own objects.',
-  maxLength: 63,
-  pattern: '^[0-9A-Za-z]([0-9A-Za-z._-]*[0-9A-Za-z])?$',
-};
+  { maxLength: 63, pattern: '^[0-9A-Za-z]([0-9A-Za-z._-]*[0-9A-Za-z])?$' },
+);
 /** Level of the Pod Security Standards that is enforced for pods of a source. */
-export const POD_SECURITY: Schema = {
-  type: 'string',
-  description:
-    'Level of the Pod Security Standards that pods of the source must meet, in addition to what their namespace ' +
-      'enforces. privileged (the default): no limit. Needs clusterID.',
-  enum: ['privileged', 'baseline', 'restricted'],
-};
-const STREAMS: Schema = {
-  type: 'string',
-  description:
-    'For which pods the source may use logs, exec, attach and port-forward. OwnDelegates (the default): its own, ' +
-      'each on request. All: every pod in namespaces where it may run pods, for sources that cannot request it, ' +
-        'such as those of Admiralty. None: none.',
-  enum: ['OwnDelegates', 'All', 'None'],
-};
+export const POD_SECURITY: Schema = text(
+  'Level of the Pod Security Standards that pods of the source must meet, in addition to what their namespace ' +
+    'enforces. privileged (the default): no limit. Needs clusterID.',
+  { enum: ['privileged', 'baseline', 'restricted'] },
+);
+const STREAMS: Schema = text(
+  'For which pods the source may use logs, exec, attach and port-forward. OwnDelegates (the default): its own, ' +
+    'each on request. All: every pod in namespaces where it may run pods, for sources that cannot request it, ' +
+    'such as those of Admiralty. None: none.',
+  { enum: ['OwnDelegates', 'All', 'None'] },
+);
 /** Where pods of a ClusterSource may run. */
-export const NAMESPACES: Schema = {
-  type: 'string',
-  description:
-    'Where pods of the source may run. OptedIn: in namespaces with label isthmus.dev/sources=all, or with its name ' +
-      'there, or with label multicluster-scheduler=enabled. All, which also applies if neither this nor ' +
-        'namespaceSelector is set: in every namespace. Never in kube-* and the install namespace.',
-  enum: ['All', 'OptedIn'],
-};
+export const NAMESPACES: Schema = text(
+  'Where pods of the source may run. OptedIn: in namespaces with label isthmus.dev/sources=all, or with its name ' +
+    'there, or with label multicluster-scheduler=enabled. All, which also applies if neither this nor ' +
+    'namespaceSelector is set: in every namespace. Never in kube-* and the install namespace.',
+  { enum: ['All', 'OptedIn'] },
+);
 /** A `meta/v1` LabelSelector for namespaces. */
-export const NAMESPACE_SELECTOR: Schema = {
-  type: 'object',
-  description: 'Labels of namespaces that pods of the source may run in, in addition to those that have opted in.',
-  properties: {
-    matchLabels:
-      { type: 'object', description: 'Labels that all must be there.', additionalProperties: { type: 'string' } },
+export const NAMESPACE_SELECTOR: Schema = objectOf(
+  'Labels of namespaces that pods of the source may run in, in addition to those that have opted in.',
+  {
+    matchLabels: {
+      type: 'object',
+      description: 'Labels that all must be there.',
+      additionalProperties: { type: 'string' },
+    },
     matchExpressions: {
       type: 'array',
       description: 'Requirements that all must be met.',
-      items: {
-        type: 'object',
-        required: ['key', 'operator'],
-        properties: {
-          key: { type: 'string', description: 'Key of the label.' },
-          operator: {
-            type: 'string', description: 'In, NotIn, Exists or DoesNotExist.',
-            enum: ['In', 'NotIn', 'Exists', 'DoesNotExist'],
-          },
-          values: { type: 'array', description: 'Values for In and NotIn.', items: { type: 'string' } },
-        },
-      },
+      items: recordOf({
+        key: text('Key of the label.'),
+        operator: text('In, NotIn, Exists or DoesNotExist.', { enum: ['In', 'NotIn', 'Exists', 'DoesNotExist'] }),
+        values: { type: 'array', description: 'Values for In and NotIn.', items: { type: 'string' } },
+      }, ['key', 'operator']),
     },
   },
-};
+);
 const LEVEL_NEEDS_CLUSTER = [{
   rule: "!has(self.podSecurity) || self.podSecurity == 'privileged' || has(self.clusterID)",
   message: 'podSecurity needs clusterID: without it pods of the source cannot be told from those of others',
 }];
-const STATUS: Schema = {
-  type: 'object',
-  description: 'Its outcome.',
-  properties: {
-    observedGeneration: OBSERVED_GENERATION,
-    conditions: CONDITIONS,
-    allows: {
-      type: 'object',
-      description: 'The effective limits of the source.',
-      properties: {
-        namespaces: { type: 'string', description: 'Where its pods may run.' },
-        podSecurity: { type: 'string', description: 'Level of the Pod Security Standards that its pods must meet.' },
-        streams: { type: 'string', description: 'For which pods it may use logs, exec, attach and port-forward.' },
-      },
-    },
-  },
-  'x-kubernetes-preserve-unknown-fields': true,
-};
+const STATUS: Schema = objectOf('Its outcome.', {
+  observedGeneration: OBSERVED_GENERATION,
+  conditions: CONDITIONS,
+  allows: objectOf('The effective limits of the source.', {
+    namespaces: text('Where its pods may run.'),
+    podSecurity: text('Level of the Pod Security Standards that its pods must meet.'),
+    streams: text('For which pods it may use logs, exec, attach and port-forward.'),
+  }),
+}, [], { 'x-kubernetes-preserve-unknown-fields': true });
 const CONDITION_COLUMNS: readonly PrinterColumn[] = [
   conditionColumn('Ready', 'Ready'),
   conditionColumn('Guarded', 'Guarded'),
@@ -157,10 +136,7 @@ export const SOURCE_KIND: KindDefinition = {
     clusterID: CLUSTER_ID,
     podSecurity: POD_SECURITY,
     streams: STREAMS,
-    serviceAccountName: {
-      type: 'string', description: 'ServiceAccount of this namespace that the source authenticates as.',
-      maxLength: 253,
-    },
+    serviceAccountName: text('ServiceAccount of this namespace that the source authenticates as.', { maxLength: 253 }),
   }),
 };
 
@@ -178,15 +154,10 @@ export const CLUSTER_SOURCE_KIND: KindDefinition = {
     namespaceSelector: NAMESPACE_SELECTOR,
     podSecurity: POD_SECURITY,
     streams: STREAMS,
-    serviceAccount: {
-      type: 'object',
-      description: 'ServiceAccount that the source authenticates as.',
-      required: ['name', 'namespace'],
-      properties: {
-        name: { type: 'string', description: 'Name of the ServiceAccount.', minLength: 1, maxLength: 253 },
-        namespace: { type: 'string', description: 'Namespace of the ServiceAccount.', minLength: 1, maxLength: 63 },
-      },
-    },
+    serviceAccount: objectOf('ServiceAccount that the source authenticates as.', {
+      name: text('Name of the ServiceAccount.', { minLength: 1, maxLength: 253 }),
+      namespace: text('Namespace of the ServiceAccount.', { minLength: 1, maxLength: 63 }),
+    }, ['name', 'namespace']),
   }),
 };
 
@@ -202,12 +173,12 @@ function identity(
     ],
     required: ['spec'],
     properties: {
-      spec: {
-        type: 'object',
-        description: 'The identity of the source, and what it may do.',
-        'x-kubernetes-validations': LEVEL_NEEDS_CLUSTER,
-        properties: fields,
-      },
+      spec: objectOf(
+        'The identity of the source, and what it may do.',
+        fields,
+        [],
+        { 'x-kubernetes-validations': LEVEL_NEEDS_CLUSTER },
+      ),
       status: STATUS,
     },
   };

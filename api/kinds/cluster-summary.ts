@@ -2,7 +2,9 @@
 // nodes. `capacity` and `allocatable` are Admiralty's; all other fields are additions, so that a source knows free node
 // shapes (`holes`), not only sums. Details lost to the size limit are listed in `reduced`: see docs/cluster-summary.md.
 import type { KubernetesObject, ResourceList, StringMap, Taint } from '../objects/core.ts';
-import { RESOURCE_LIST, TAINTS, type KindDefinition, type Schema } from '../objects/schema.ts';
+import {
+  flag, int32, int64, listOf, objectOf, recordOf, RESOURCE_LIST, TAINTS, text, time, type KindDefinition, type Schema,
+} from '../objects/schema.ts';
 
 /** A free node shape: `count` nodes of a group with equal free resources. */
 export interface FreeNodeShape {
@@ -103,103 +105,49 @@ const LABELS: Schema = {
 /** Quantities that are published together. */
 const AMOUNTS: Schema = { ...RESOURCE_LIST, 'x-kubernetes-map-type': 'atomic' };
 
-const HOLES: Schema = {
-  type: 'array',
-  description: 'Free capacity by node; equal nodes are counted.',
-  'x-kubernetes-list-type': 'atomic',
-  items: {
-    type: 'object',
-    required: ['count', 'free'],
-    properties: {
-      count: { type: 'integer', format: 'int32', description: 'How many nodes have this free capacity.' },
-      free: {
-        ...RESOURCE_LIST, description: 'Free capacity of each; a resource that is omitted is as free as in the shape.',
-      },
-      nodes: { type: 'string', description: "Digests of the nodes' names, four characters each." },
-    },
+const HOLES: Schema = listOf('Free capacity by node; equal nodes are counted.', recordOf({
+  count: int32('How many nodes have this free capacity.'),
+  free: {
+    ...RESOURCE_LIST,
+    description: 'Free capacity of each; a resource that is omitted is as free as in the shape.',
   },
-};
+  nodes: text("Digests of the nodes' names, four characters each."),
+}, ['count', 'free']));
 
-const NODE_GROUP: Schema = {
-  type: 'object',
-  required: ['holes'],
-  properties: {
-    labels: LABELS,
-    perNodeLabels: {
-      type: 'array',
-      description: 'Keys of labels that every node of the group has with a value that is not listed.',
-      'x-kubernetes-list-type': 'atomic',
-      items: { type: 'string' },
-    },
-    taints: TAINTS,
-    shape: { ...RESOURCE_LIST, description: "Allocatable of the group's nodes: for each resource, the largest." },
-    holes: HOLES,
-  },
-};
+const NODE_GROUP: Schema = recordOf({
+  labels: LABELS,
+  perNodeLabels:
+    listOf('Keys of labels that every node of the group has with a value that is not listed.', { type: 'string' }),
+  taints: TAINTS,
+  shape: { ...RESOURCE_LIST, description: "Allocatable of the group's nodes: for each resource, the largest." },
+  holes: HOLES,
+}, ['holes']);
 
-const GPUS: Schema = {
-  type: 'array',
-  description: 'GPUs and GPU slices by product.',
-  'x-kubernetes-list-type': 'atomic',
-  items: {
-    type: 'object',
-    required: ['resource', 'allocatable', 'free', 'largest'],
-    properties: {
-      product: { type: 'string', description: "Product, from the vendor's label on the nodes." },
-      resource: { type: 'string', description: 'Extended resource.' },
-      allocatable: { type: 'integer', format: 'int64', description: 'How many there are.' },
-      free: { type: 'integer', format: 'int64', description: 'How many are free.' },
-      largest: { type: 'integer', format: 'int64', description: 'The largest amount that is free on one node.' },
-    },
-  },
-};
+const GPUS: Schema = listOf('GPUs and GPU slices by product.', recordOf({
+  product: text("Product, from the vendor's label on the nodes."),
+  resource: text('Extended resource.'),
+  allocatable: int64('How many there are.'),
+  free: int64('How many are free.'),
+  largest: int64('The largest amount that is free on one node.'),
+}, ['resource', 'allocatable', 'free', 'largest']));
 
-const REDUCED: Schema = {
-  type: 'object',
-  description: 'What was omitted because of the size limit; missing if nothing was.',
-  properties: {
-    steps: {
-      type: 'integer', format: 'int32',
-      description: 'Free amounts are rounded down to one of this many steps between one power of two and the next.',
-    },
-    labels: {
-      type: 'array', description: 'Keys omitted from labels to have fewer groups.', 'x-kubernetes-list-type': 'atomic',
-      items: { type: 'string' },
-    },
-    nodeNames: { type: 'boolean', description: 'Digests of node names are omitted.' },
-    nodes: { type: 'integer', format: 'int32', description: 'How many nodes are not counted in holes.' },
-  },
-};
+const REDUCED: Schema = objectOf('What was omitted because of the size limit; missing if nothing was.', {
+  steps: int32('Free amounts are rounded down to one of this many steps between one power of two and the next.'),
+  labels: listOf('Keys omitted from labels to have fewer groups.', { type: 'string' }),
+  nodeNames: flag('Digests of node names are omitted.'),
+  nodes: int32('How many nodes are not counted in holes.'),
+});
 
-const SHARES: Schema = {
-  type: 'array',
-  description: 'What ResourceShares grant to sources.',
-  'x-kubernetes-list-type': 'map',
-  'x-kubernetes-list-map-keys': ['source'],
-  items: {
-    type: 'object',
-    required: ['source', 'limits'],
-    properties: {
-      source: {
-        type: 'string',
-        description: "UID of the source's kube-system Namespace, or * for each source that is not listed.",
-      },
-      limits: { ...AMOUNTS, description: 'Maximum for all of its delegate pods together.' },
-      cordoned: { type: 'boolean', description: 'No new delegate pods are accepted.' },
-    },
-  },
-};
+const SHARES: Schema = listOf('What ResourceShares grant to sources.', recordOf({
+  source: text("UID of the source's kube-system Namespace, or * for each source that is not listed."),
+  limits: { ...AMOUNTS, description: 'Maximum for all of its delegate pods together.' },
+  cordoned: flag('No new delegate pods are accepted.'),
+}, ['source', 'limits']), { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['source'] });
 
-const OBSERVED: Schema = {
-  type: 'object',
-  description: 'What the figures were computed from.',
-  required: ['podsResourceVersion'],
-  properties: {
-    podsResourceVersion: { type: 'string', description: 'resourceVersion of pods up to which the figures hold.' },
-    time:
-      { type: 'string', format: 'date-time', description: 'When the figures were published; renewed every minute.' },
-  },
-};
+const OBSERVED: Schema = objectOf('What the figures were computed from.', {
+  podsResourceVersion: text('resourceVersion of pods up to which the figures hold.'),
+  time: time('When the figures were published; renewed every minute.'),
+}, ['podsResourceVersion']);
 
 /** CRD of ClusterSummary. */
 export const CLUSTER_SUMMARY_KIND: KindDefinition = {
@@ -225,10 +173,7 @@ export const CLUSTER_SUMMARY_KIND: KindDefinition = {
       type: 'object', description: 'Labels that all nodes have with the same value.', 'x-kubernetes-map-type': 'atomic',
       additionalProperties: { type: 'string' },
     },
-    nodeGroups: {
-      type: 'array', description: 'Nodes with the same labels and taints.', 'x-kubernetes-list-type': 'atomic',
-      items: NODE_GROUP,
-    },
+    nodeGroups: listOf('Nodes with the same labels and taints.', NODE_GROUP),
     reduced: REDUCED,
     shares: SHARES,
     observed: OBSERVED,

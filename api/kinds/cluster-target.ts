@@ -2,8 +2,8 @@
 // are Admiralty 0.17's; status is an addition.
 import type { Condition, KubernetesObject, ResourceList, StringMap, Taint } from '../objects/core.ts';
 import {
-  CONDITIONS, OBSERVED_GENERATION, RESOURCE_LIST, TAINTS, conditionColumn, type KindDefinition, type PrinterColumn,
-  type Schema,
+  conditionColumn, CONDITIONS, flag, int32, listOf, objectOf, OBSERVED_GENERATION, recordOf, RESOURCE_LIST, TAINTS,
+  text, type KindDefinition, type PrinterColumn, type Schema,
 } from '../objects/schema.ts';
 
 /** Reference to the kubeconfig of a target. */
@@ -102,80 +102,57 @@ const COLUMNS: readonly PrinterColumn[] = [
   { name: 'Delegation', type: 'string', jsonPath: '.status.delegation', priority: 1 },
 ];
 
-const HEADROOM: Schema = {
-  type: 'array',
-  description:
-    "Nodes that the target's autoscaler may still add. A pod that fits nowhere now goes where it would fit after " +
-      "scale-up.",
-  maxItems: 32,
-  'x-kubernetes-list-type': 'atomic',
-  items: {
-    type: 'object',
-    required: ['count', 'allocatable'],
-    properties: {
-      count: { type: 'integer', format: 'int32', description: 'How many of these nodes may be added.', minimum: 0 },
-      allocatable: RESOURCE_LIST,
-      labels: { type: 'object', description: 'Labels of these nodes.', additionalProperties: { type: 'string' } },
-      taints: TAINTS,
-    },
-  },
-};
+const HEADROOM: Schema = listOf(
+  "Nodes that the target's autoscaler may still add. A pod that fits nowhere now goes where it would fit after " +
+    "scale-up.",
+  recordOf({
+    count: int32('How many of these nodes may be added.', { minimum: 0 }),
+    allocatable: RESOURCE_LIST,
+    labels: { type: 'object', description: 'Labels of these nodes.', additionalProperties: { type: 'string' } },
+    taints: TAINTS,
+  }, ['count', 'allocatable']),
+  { maxItems: 32 },
+);
 
-const MEMBER: Schema = {
-  type: 'string', description: 'ID of the target in the clusterset.', maxLength: 63,
-  pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$',
-};
+const MEMBER: Schema = text('ID of the target in the clusterset.', {
+  maxLength: 63, pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$',
+});
 
-const POD_PLANE: Schema = {
-  type: 'object',
-  description:
-    "The target's member of the clusterset, if the pod plane reaches its pods; default: that of gateway. " +
+const POD_PLANE: Schema = objectOf(
+  "The target's member of the clusterset, if the pod plane reaches its pods; default: that of gateway. " +
     'Proxy pods then have the address that leads to their delegates.',
-  required: ['cluster'],
-  properties: { cluster: MEMBER },
-};
+  { cluster: MEMBER },
+  ['cluster'],
+);
 
-const GATEWAY: Schema = {
-  type: 'object',
-  description:
-    "Reach the target through this cluster's gateway; the server in the kubeconfig then only names what is " +
-      "expected at the end.",
-  required: ['cluster'],
-  properties: { cluster: MEMBER },
-};
+const GATEWAY: Schema = objectOf(
+  "Reach the target through this cluster's gateway; the server in the kubeconfig then only names what is " +
+    "expected at the end.",
+  { cluster: MEMBER },
+  ['cluster'],
+);
 
 function secretSchema(moreProperties: Readonly<Record<string, Schema>>): Schema {
-  return {
-    type: 'object',
-    description: 'Secret that holds a kubeconfig for the target cluster.',
-    required: ['name'],
-    properties: {
-      name: { type: 'string', description: 'Name of the Secret.', minLength: 1, maxLength: 253 },
-      ...moreProperties,
-      key: { type: 'string', description: 'Key within the Secret; "config" when missing.', maxLength: 253 },
-      context: {
-        type: 'string', description: "Context within the kubeconfig; its current-context when missing.",
-        maxLength: 1024,
-      },
-    },
-  };
+  return objectOf('Secret that holds a kubeconfig for the target cluster.', {
+    name: text('Name of the Secret.', { minLength: 1, maxLength: 253 }),
+    ...moreProperties,
+    key: text('Key within the Secret; "config" when missing.', { maxLength: 253 }),
+    context: text("Context within the kubeconfig; its current-context when missing.", { maxLength: 1024 }),
+  }, ['name']);
 }
 
 function specSchema(secretProperties: Readonly<Record<string, Schema>>): Schema {
-  return {
-    type: 'object',
-    description: 'Which cluster this is: another one by its kubeconfig, or this one (self).',
-    properties: {
-      self: { type: 'boolean', description: 'The target is the source cluster itself.' },
+  return objectOf(
+    'Which cluster this is: another one by its kubeconfig, or this one (self).',
+    {
+      self: flag('The target is the source cluster itself.'),
       kubeconfigSecret: secretSchema(secretProperties),
       gateway: GATEWAY,
       podPlane: POD_PLANE,
-      excludedLabelsRegexp: {
-        type: 'string',
-        description:
-          'RE2 expression over key=value; labels of the target that match are not shown on the virtual node.',
-        maxLength: 1024,
-      },
+      excludedLabelsRegexp: text(
+        'RE2 expression over key=value; labels of the target that match are not shown on the virtual node.',
+        { maxLength: 1024 },
+      ),
       prices: {
         type: 'object',
         description: 'Price per hour by resource: of a core, a GiB, a device. Used by the score cost.',
@@ -183,57 +160,49 @@ function specSchema(secretProperties: Readonly<Record<string, Schema>>): Schema 
         maxProperties: 32,
       },
       headroom: HEADROOM,
-      delegation: {
-        type: 'string',
-        description:
-          'How pods are delegated: PodChaperon needs Isthmus in the target, Pod does not. Auto, the default, uses ' +
-            'PodChaperon if the target serves it.',
-        enum: ['Auto', 'PodChaperon', 'Pod'],
-      },
-      removalPolicy: {
-        type: 'string',
-        description:
-          'What happens to its pods when this object is deleted: Drain evicts them and waits until they are gone, ' +
-            'Orphan (the default) leaves them in the target.',
-        enum: ['Drain', 'Orphan'],
-      },
+      delegation: text(
+        'How pods are delegated: PodChaperon needs Isthmus in the target, Pod does not. Auto, the default, uses ' +
+          'PodChaperon if the target serves it.',
+        { enum: ['Auto', 'PodChaperon', 'Pod'] },
+      ),
+      removalPolicy: text(
+        'What happens to its pods when this object is deleted: Drain evicts them and waits until they are gone, ' +
+          'Orphan (the default) leaves them in the target.',
+        { enum: ['Drain', 'Orphan'] },
+      ),
     },
-    'x-kubernetes-validations': [
-      {
-        rule: '(has(self.self) && self.self) != has(self.kubeconfigSecret)',
-        message: 'set either kubeconfigSecret (another cluster) or self: true (this cluster), not both and not neither',
-      },
-      {
-        rule: '!has(self.gateway) || has(self.kubeconfigSecret)',
-        message: 'gateway points to another cluster; set kubeconfigSecret as well',
-      },
-    ],
-  };
+    [],
+    {
+      'x-kubernetes-validations': [
+        {
+          rule: '(has(self.self) && self.self) != has(self.kubeconfigSecret)',
+          message:
+            'set either kubeconfigSecret (another cluster) or self: true (this cluster), not both and not neither',
+        },
+        {
+          rule: '!has(self.gateway) || has(self.kubeconfigSecret)',
+          message: 'gateway points to another cluster; set kubeconfigSecret as well',
+        },
+      ],
+    },
+  );
 }
 
-const STATUS: Schema = {
-  type: 'object',
-  description: 'What was last observed of the target.',
-  properties: {
-    observedGeneration: OBSERVED_GENERATION,
-    conditions: CONDITIONS,
-    clusterID: { type: 'string', description: "UID of the target's kube-system Namespace." },
-    delegation: { type: 'string', description: 'How pods are delegated to the target: PodChaperon or Pod.' },
-    virtualNode: { type: 'string', description: 'Node in this cluster that represents the target.' },
-    cordoned: { type: 'boolean', description: 'Whether that node is cordoned: the target gets no new pods.' },
-    rtt: { type: 'string', description: "Round trip to the target's API server." },
-    free: {
-      type: 'object',
-      description: 'Free capacity in the target, human-readable.',
-      properties: {
-        cpu: { type: 'string', description: 'Free CPU.' },
-        memory: { type: 'string', description: 'Free memory.' },
-        gpu: { type: 'string', description: 'Free GPUs.' },
-        pods: { type: 'string', description: 'How many more pods its nodes can run.' },
-      },
-    },
-  },
-};
+const STATUS: Schema = objectOf('What was last observed of the target.', {
+  observedGeneration: OBSERVED_GENERATION,
+  conditions: CONDITIONS,
+  clusterID: text("UID of the target's kube-system Namespace."),
+  delegation: text('How pods are delegated to the target: PodChaperon or Pod.'),
+  virtualNode: text('Node in this cluster that represents the target.'),
+  cordoned: flag('Whether that node is cordoned: the target gets no new pods.'),
+  rtt: text("Round trip to the target's API server."),
+  free: objectOf('Free capacity in the target, human-readable.', {
+    cpu: text('Free CPU.'),
+    memory: text('Free memory.'),
+    gpu: text('Free GPUs.'),
+    pods: text('How many more pods its nodes can run.'),
+  }),
+});
 
 /** CRD of ClusterTarget. */
 export const CLUSTER_TARGET_KIND: KindDefinition = {
@@ -246,8 +215,7 @@ export const CLUSTER_TARGET_KIND: KindDefinition = {
   required: ['spec'],
   properties: {
     spec: specSchema({
-      namespace:
-        { type: 'string', description: 'Namespace of the Secret; the install namespace when missing.', maxLength: 63 },
+      namespace: text('Namespace of the Secret; the install namespace when missing.', { maxLength: 63 }),
     }),
     status: STATUS,
   },

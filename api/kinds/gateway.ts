@@ -5,7 +5,7 @@
 // as Submariner's (`submariner.io/v1`).
 import type { KubernetesObject } from '../objects/core.ts';
 import { ISTHMUS_GROUP } from '../objects/group-version.ts';
-import type { KindDefinition, Schema } from '../objects/schema.ts';
+import { flag, listOf, objectOf, recordOf, text, time, type KindDefinition, type Schema } from '../objects/schema.ts';
 
 /** Backend of our own pod plane in ClustersetEndpoint and ClustersetGateway objects. */
 export const POD_PLANE_BACKEND = 'wireguard';
@@ -88,15 +88,12 @@ export interface ClustersetGateway extends KubernetesObject {
   readonly status?: GatewayStatus;
 }
 
-const CLUSTER_ID: Schema = {
-  type: 'string', description: 'ID of the member in the clusterset.', minLength: 1, maxLength: 63,
-  pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$',
-};
+const CLUSTER_ID: Schema = text('ID of the member in the clusterset.', {
+  minLength: 1, maxLength: 63, pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$',
+});
 
 function texts(description: string, maxItems: number): Schema {
-  return {
-    type: 'array', description, maxItems, 'x-kubernetes-list-type': 'atomic', items: { type: 'string', maxLength: 300 },
-  };
+  return listOf(description, { type: 'string', maxLength: 300 }, { maxItems });
 }
 
 /** CRD of ClustersetMember. */
@@ -105,18 +102,15 @@ export const CLUSTERSET_MEMBER_KIND: KindDefinition = {
   shortName: 'icl', scope: 'Namespaced', description: 'A member of the clusterset.', required: ['spec'],
   columns: [{ name: 'Cluster ID', type: 'string', jsonPath: '.spec.clusterID' }],
   properties: {
-    spec: {
-      type: 'object', description: 'The member.', required: ['clusterID'],
-      properties: {
-        clusterID: CLUSTER_ID, clusterCIDR: texts('Ranges of pods.', 16), serviceCIDR: texts('Ranges of Services.', 16),
-        globalCIDR: texts(
-          'Ranges that no other member has, one for each IPv4 pod range; used if pod ranges overlap.', 16,
-        ),
-        joinedAt:
-          { type: 'string', format: 'date-time', description: 'When it joined: no export of it counts as older.' },
-        revokedSerials: texts('Serial numbers of revoked certificates.', 1_000),
-      },
-    },
+    spec: objectOf('The member.', {
+      clusterID: CLUSTER_ID,
+      clusterCIDR: texts('Ranges of pods.', 16),
+      serviceCIDR: texts('Ranges of Services.', 16),
+      globalCIDR:
+        texts('Ranges that no other member has, one for each IPv4 pod range; used if pod ranges overlap.', 16),
+      joinedAt: time('When it joined: no export of it counts as older.'),
+      revokedSerials: texts('Serial numbers of revoked certificates.', 1_000),
+    }, ['clusterID']),
   },
 };
 
@@ -130,45 +124,31 @@ export const CLUSTERSET_ENDPOINT_KIND: KindDefinition = {
     { name: 'Addresses', type: 'string', jsonPath: '.spec.addresses' },
   ],
   properties: {
-    spec: {
-      type: 'object', description: 'Where the gateways are.', required: ['clusterID', 'backend'],
-      properties: {
-        clusterID: CLUSTER_ID, backend: {
-          type: 'string', description: 'Backend of its connections: mtls, wireguard or submariner.', maxLength: 63,
-        },
-        addresses:
-          texts('host:port in the order in which they are tried; empty for a member that can only dial out.', 16),
-        publicKeys: texts('Keys of WireGuard, the newest first.', 2),
-      },
-    },
+    spec: objectOf('Where the gateways are.', {
+      clusterID: CLUSTER_ID,
+      backend: text('Backend of its connections: mtls, wireguard or submariner.', { maxLength: 63 }),
+      addresses:
+        texts('host:port in the order in which they are tried; empty for a member that can only dial out.', 16),
+      publicKeys: texts('Keys of WireGuard, the newest first.', 2),
+    }, ['clusterID', 'backend']),
   },
 };
 
-const ROUND_TRIPS: Schema = {
-  type: 'object', description: 'Round trips as Go duration strings.',
-  properties: Object.fromEntries(['last', 'min', 'average', 'max', 'stdDev'].map(
+const ROUND_TRIPS: Schema = objectOf(
+  'Round trips as Go duration strings.',
+  Object.fromEntries(['last', 'min', 'average', 'max', 'stdDev'].map(
     (name) => [name, { type: 'string', description: `Round trip, ${name}.` } satisfies Schema],
   )),
-};
+);
 
-const CONNECTION: Schema = {
-  type: 'object', required: ['status', 'statusMessage', 'endpoint'],
-  properties: {
-    status:
-      { type: 'string', description: 'State of the gateway connection.', enum: ['connecting', 'connected', 'error'] },
-    statusMessage: { type: 'string', description: 'Human-readable state, with what to change.', maxLength: 2_000 },
-    endpoint: {
-      type: 'object', description: 'The peer.',
-      properties: {
-        clusterID: { type: 'string', description: 'ID of the peer.' },
-        backend: { type: 'string', description: 'Backend of the connection.' },
-      },
-    },
-    usingIP: { type: 'string', description: 'Address of the peer that is in use.' },
-    usingNAT: { type: 'boolean', description: 'Whether the peer has an address that it did not announce.' },
-    latencyRTT: ROUND_TRIPS,
-  },
-};
+const CONNECTION: Schema = recordOf({
+  status: text('State of the gateway connection.', { enum: ['connecting', 'connected', 'error'] }),
+  statusMessage: text('Human-readable state, with what to change.', { maxLength: 2_000 }),
+  endpoint: objectOf('The peer.', { clusterID: text('ID of the peer.'), backend: text('Backend of the connection.') }),
+  usingIP: text('Address of the peer that is in use.'),
+  usingNAT: flag('Whether the peer has an address that it did not announce.'),
+  latencyRTT: ROUND_TRIPS,
+}, ['status', 'statusMessage', 'endpoint']);
 
 /** CRD of ClustersetGateway. */
 export const CLUSTERSET_GATEWAY_KIND: KindDefinition = {
@@ -181,28 +161,17 @@ export const CLUSTERSET_GATEWAY_KIND: KindDefinition = {
     { name: 'Connections', type: 'string', jsonPath: '.status.connections[*].status' },
   ],
   properties: {
-    status: {
-      type: 'object', description: 'State of the process.',
-      properties: {
-        haStatus:
-          { type: 'string', description: 'Whether it is active or a standby.', enum: ['active', 'passive'] },
-        version: { type: 'string', description: 'Version of Isthmus.' },
-        clusterID: { type: 'string', description: 'ID of this cluster in the clusterset.' },
-        backend: { type: 'string', description: 'Backend of its connections: mtls, wireguard or submariner.' },
-        heartbeat: { type: 'string', format: 'date-time', description: 'When this was last written.' },
-        certificateExpires: { type: 'string', format: 'date-time', description: 'When its certificate expires.' },
-        statusFailure: { type: 'string', description: 'Error of the gateway itself.' },
-        connectAddress: {
-          type: 'string', description: 'Where the other gateways reach its CONNECT endpoint, host:port.', maxLength: 53,
-        },
-        importAddress:
-          { type: 'string', description: 'Address of its listeners for imported Services.', maxLength: 45 },
-        connections: {
-          type: 'array',
-          description: 'A gateway connection for each peer.', 'x-kubernetes-list-type': 'atomic', maxItems: 1_000,
-          items: CONNECTION,
-        },
-      },
-    },
+    status: objectOf('State of the process.', {
+      haStatus: text('Whether it is active or a standby.', { enum: ['active', 'passive'] }),
+      version: text('Version of Isthmus.'),
+      clusterID: text('ID of this cluster in the clusterset.'),
+      backend: text('Backend of its connections: mtls, wireguard or submariner.'),
+      heartbeat: time('When this was last written.'),
+      certificateExpires: time('When its certificate expires.'),
+      statusFailure: text('Error of the gateway itself.'),
+      connectAddress: text('Where the other gateways reach its CONNECT endpoint, host:port.', { maxLength: 53 }),
+      importAddress: text('Address of its listeners for imported Services.', { maxLength: 45 }),
+      connections: listOf('A gateway connection for each peer.', CONNECTION, { maxItems: 1_000 }),
+    }),
   },
 };

@@ -3,7 +3,7 @@
 // target's controller responds in its status.
 import { NAMESPACE_SELECTOR, NAMESPACES, POD_SECURITY, type SourceGrants } from './cluster-source.ts';
 import type { Condition, KubernetesObject } from '../objects/core.ts';
-import { CONDITIONS, type KindDefinition } from '../objects/schema.ts';
+import { CONDITIONS, objectOf, text, time, type KindDefinition } from '../objects/schema.ts';
 
 /** Default lifetime of a source's token in s: the source renews it at two thirds. */
 export const DEFAULT_TOKEN_SECONDS = 24 * 60 * 60;
@@ -95,45 +95,31 @@ export const INVITATION_KIND: KindDefinition = {
   ],
   required: ['spec'],
   properties: {
-    spec: {
-      type: 'object',
-      description: 'What the invitation grants.',
-      required: ['expiresAt', 'approval'],
-      properties: {
-        expiresAt: { type: 'string', format: 'date-time', description: 'When it expires.' },
-        namespace: {
-          type: 'string', description: 'The only namespace that the source may use; default: all.', maxLength: 63,
-          pattern: LABEL_PATTERN,
-        },
-        grants: {
-          type: 'object',
-          description: 'What the source will be granted; default: OptedIn and baseline.',
-          properties: { namespaces: NAMESPACES, namespaceSelector: NAMESPACE_SELECTOR, podSecurity: POD_SECURITY },
-        },
-        tokenSeconds: {
-          type: 'integer',
-          description: `Lifetime of the source's first token, in seconds; default: ${DEFAULT_TOKEN_SECONDS}.`,
-          minimum: 600,
-        },
-        approval: {
-          type: 'string', description: 'Whether an administrator has to approve the source ("isthmus approve").',
-          enum: ['Automatic', 'Manual'],
-        },
-        approvedClusterID: {
-          type: 'string', description: 'The source that an administrator has approved.', maxLength: 63,
-          pattern: CLUSTER_ID_PATTERN,
-        },
+    spec: objectOf('What the invitation grants.', {
+      expiresAt: time('When it expires.'),
+      namespace:
+        text('The only namespace that the source may use; default: all.', { maxLength: 63, pattern: LABEL_PATTERN }),
+      grants: objectOf('What the source will be granted; default: OptedIn and baseline.', {
+        namespaces: NAMESPACES,
+        namespaceSelector: NAMESPACE_SELECTOR,
+        podSecurity: POD_SECURITY,
+      }),
+      tokenSeconds: {
+        type: 'integer',
+        description: `Lifetime of the source's first token, in seconds; default: ${DEFAULT_TOKEN_SECONDS}.`,
+        minimum: 600,
       },
-    },
-    status: {
-      type: 'object',
-      description: 'Its outcome.',
-      properties: {
-        redeemedBy: { type: 'string', description: 'UID of the JoinRequest that redeemed it.', maxLength: 63 },
-        clusterID: { type: 'string', description: 'The cluster that redeemed it.', maxLength: 63 },
-        conditions: CONDITIONS,
-      },
-    },
+      approval: text('Whether an administrator has to approve the source ("isthmus approve").', {
+        enum: ['Automatic', 'Manual'],
+      }),
+      approvedClusterID:
+        text('The source that an administrator has approved.', { maxLength: 63, pattern: CLUSTER_ID_PATTERN }),
+    }, ['expiresAt', 'approval']),
+    status: objectOf('Its outcome.', {
+      redeemedBy: text('UID of the JoinRequest that redeemed it.', { maxLength: 63 }),
+      clusterID: text('The cluster that redeemed it.', { maxLength: 63 }),
+      conditions: CONDITIONS,
+    }),
   },
 };
 
@@ -154,47 +140,34 @@ export const JOIN_REQUEST_KIND: KindDefinition = {
   ],
   required: ['spec'],
   properties: {
-    spec: {
-      type: 'object',
-      description: 'The request of the source. Immutable.',
-      required: ['invitation', 'token', 'clusterID', 'targetName', 'publicKey'],
-      'x-kubernetes-validations':
-        [{ rule: 'self == oldSelf', message: 'a join request cannot be changed; make another one' }],
-      properties: {
-        invitation: {
-          type: 'string', description: 'Name of the Invitation.', minLength: 1, maxLength: 63, pattern: LABEL_PATTERN,
-        },
-        token: {
-          type: 'string', description: "The Invitation's token. Invalid once it is redeemed or has expired.",
+    spec: objectOf(
+      'The request of the source. Immutable.',
+      {
+        invitation: text('Name of the Invitation.', { minLength: 1, maxLength: 63, pattern: LABEL_PATTERN }),
+        token: text("The Invitation's token. Invalid once it is redeemed or has expired.", {
           minLength: 1, maxLength: 16_384,
-        },
-        clusterID: {
-          type: 'string', description: "UID of the source's kube-system Namespace.", minLength: 1, maxLength: 63,
-          pattern: CLUSTER_ID_PATTERN,
-        },
-        targetName: {
-          type: 'string', description: 'Name of this cluster in the source.', minLength: 1, maxLength: 63,
-          pattern: LABEL_PATTERN,
-        },
-        publicKey: {
-          type: 'string', description: 'Public key of the source as JSON Web Key; the response is encrypted for it.',
+        }),
+        clusterID: text("UID of the source's kube-system Namespace.", {
+          minLength: 1, maxLength: 63, pattern: CLUSTER_ID_PATTERN,
+        }),
+        targetName:
+          text('Name of this cluster in the source.', { minLength: 1, maxLength: 63, pattern: LABEL_PATTERN }),
+        publicKey: text('Public key of the source as JSON Web Key; the response is encrypted for it.', {
           minLength: 1, maxLength: 4_096,
-        },
+        }),
       },
-    },
-    status: {
-      type: 'object',
-      description: 'The response.',
-      properties: {
-        phase:
-          { type: 'string', description: 'Pending, Accepted or Refused.', enum: ['Pending', 'Accepted', 'Refused'] },
-        reason: { type: 'string', description: 'Why, in CamelCase.', maxLength: 1024 },
-        message: { type: 'string', description: 'Human-readable message.', maxLength: 4_096 },
-        access: {
-          type: 'string', description: 'How to reach this cluster, encrypted for the key of the request.',
-          maxLength: 65_536,
-        },
+      ['invitation', 'token', 'clusterID', 'targetName', 'publicKey'],
+      {
+        'x-kubernetes-validations': [
+          { rule: 'self == oldSelf', message: 'a join request cannot be changed; make another one' },
+        ],
       },
-    },
+    ),
+    status: objectOf('The response.', {
+      phase: text('Pending, Accepted or Refused.', { enum: ['Pending', 'Accepted', 'Refused'] }),
+      reason: text('Why, in CamelCase.', { maxLength: 1024 }),
+      message: text('Human-readable message.', { maxLength: 4_096 }),
+      access: text('How to reach this cluster, encrypted for the key of the request.', { maxLength: 65_536 }),
+    }),
   },
 };

@@ -3,7 +3,7 @@
 // select by.
 import { ISTHMUS_GROUP } from '../objects/group-version.ts';
 import type { KubernetesObject, StringMap } from '../objects/core.ts';
-import type { KindDefinition } from '../objects/schema.ts';
+import { objectOf, recordOf, text, type KindDefinition } from '../objects/schema.ts';
 
 /** Where pods may run: here, in targets, or in targets which may include this cluster (`spec.self`). */
 export type ElectionStrategy = 'Local' | 'Remote' | 'LocalAndRemote';
@@ -49,55 +49,43 @@ export const NAMESPACE_ELECTION_KIND: KindDefinition = {
   ],
   required: ['spec'],
   properties: {
-    spec: {
-      type: 'object',
-      description: 'Where the pods may run.',
-      properties: {
-        strategy: {
-          type: 'string',
-          description:
-            'Local keeps pods in this cluster; Remote (the default) sends them to targets; LocalAndRemote also to ' +
-              'a target that ' +
-              'is this cluster (spec.self).',
-          enum: ['Local', 'Remote', 'LocalAndRemote'],
-        },
-        selector: {
+    spec: objectOf('Where the pods may run.', {
+      strategy: text(
+        'Local keeps pods in this cluster; Remote (the default) sends them to targets; LocalAndRemote also to ' +
+          'a target that ' +
+          'is this cluster (spec.self).',
+        { enum: ['Local', 'Remote', 'LocalAndRemote'] },
+      ),
+      selector: objectOf('Labels of the virtual nodes of targets that may be chosen; default: all targets.', {
+        matchLabels: {
           type: 'object',
-          description: 'Labels of the virtual nodes of targets that may be chosen; default: all targets.',
-          properties: {
-            matchLabels: {
-              type: 'object', description: 'Labels with these values.', additionalProperties: { type: 'string' },
-              maxProperties: 32,
-            },
-            matchExpressions: {
+          description: 'Labels with these values.',
+          additionalProperties: { type: 'string' },
+          maxProperties: 32,
+        },
+        matchExpressions: {
+          type: 'array',
+          description: 'Requirements, all of which must hold.',
+          maxItems: 32,
+          items: recordOf({
+            key: text('Key of the label.'),
+            operator: text('How the label is compared with the values.', {
+              enum: ['In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt'],
+            }),
+            values: {
               type: 'array',
-              description: 'Requirements, all of which must hold.',
-              maxItems: 32,
-              items: {
-                type: 'object',
-                required: ['key', 'operator'],
-                properties: {
-                  key: { type: 'string', description: 'Key of the label.' },
-                  operator: {
-                    type: 'string', description: 'How the label is compared with the values.',
-                    enum: ['In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt'],
-                  },
-                  values: {
-                    type: 'array', description: 'Values; none for Exists and DoesNotExist.', items: { type: 'string' },
-                    maxItems: 64,
-                  },
-                },
-              },
+              description: 'Values; none for Exists and DoesNotExist.',
+              items: { type: 'string' },
+              maxItems: 64,
             },
-          },
+          }, ['key', 'operator']),
         },
-        mapping: {
-          type: 'string',
-          description: 'EnforceSameName: pods run in the namespace of the same name in targets, which must exist ' +
-            'there.',
-          enum: ['EnforceSameName'],
-        },
-      },
-    },
+      }),
+      mapping: text(
+        'EnforceSameName: pods run in the namespace of the same name in targets, which must exist ' +
+          'there.',
+        { enum: ['EnforceSameName'] },
+      ),
+    }),
   },
 };

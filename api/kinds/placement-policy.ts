@@ -4,8 +4,8 @@ import { ISTHMUS_GROUP } from '../objects/group-version.ts';
 import type { Condition, KubernetesObject } from '../objects/core.ts';
 import type { LabelSelector } from '../objects/selectors.ts';
 import {
-  CONDITIONS, OBSERVED_GENERATION, conditionColumn, labelSelectorSchema, type KindDefinition, type PrinterColumn,
-  type Schema,
+  conditionColumn, CONDITIONS, labelSelectorSchema, objectOf, OBSERVED_GENERATION, text, type KindDefinition,
+  type PrinterColumn, type Schema,
 } from '../objects/schema.ts';
 import {
   ALL_PATHS, overridesSchema, SCHEDULING_PATHS, type PatchablePaths, type PolicyOverride,
@@ -68,12 +68,10 @@ export type ScoreName = (typeof SCORE_NAMES)[number];
 /** Maximum weight of a score. */
 export const MAX_WEIGHT = 100;
 
-const WEIGHTS: Schema = {
-  type: 'object',
-  description:
-    `Weights of scores, 0 to ${MAX_WEIGHT}: ${SCORE_NAMES.join(', ')}. Scores that are not named keep ` +
+const WEIGHTS: Schema = objectOf(
+  `Weights of scores, 0 to ${MAX_WEIGHT}: ${SCORE_NAMES.join(', ')}. Scores that are not named keep ` +
     'the weight that the installation sets.',
-  properties: Object.fromEntries(
+  Object.fromEntries(
     SCORE_NAMES.map((name) => [
       name,
       {
@@ -81,13 +79,12 @@ const WEIGHTS: Schema = {
       } satisfies Schema,
     ]),
   ),
-};
+);
 
 function specSchema(selectors: Readonly<Record<string, Schema>>, paths: PatchablePaths): Schema {
-  return {
-    type: 'object',
-    description: 'Which pods the policy selects, and where they may and should run.',
-    properties: {
+  return objectOf(
+    'Which pods the policy selects, and where they may and should run.',
+    {
       ...selectors,
       podSelector: labelSelectorSchema('Pods by their labels; default: all.'),
       require: labelSelectorSchema('Only targets with these labels; always enforced.'),
@@ -97,43 +94,42 @@ function specSchema(selectors: Readonly<Record<string, Schema>>, paths: Patchabl
       spread: SPREAD,
       weights: WEIGHTS,
       overrides: overridesSchema(paths),
-      failover: {
-        type: 'string',
-        description:
-          'Fenced: pods leave a lost target once it has stopped them. Never (the default): they wait for it.',
-        enum: ['Never', 'Fenced'],
-      },
-      failback: {
-        type: 'string',
-        description:
-          'Whether pods that were placed while a target was lost return to it. Manual (the default): with isthmus ' +
-            'failback. WhenStable: automatically, once it has been ready for five minutes. Never: not at all.',
-        enum: ['Never', 'Manual', 'WhenStable'],
-      },
+      failover: text(
+        'Fenced: pods leave a lost target once it has stopped them. Never (the default): they wait for it.',
+        { enum: ['Never', 'Fenced'] },
+      ),
+      failback: text(
+        'Whether pods that were placed while a target was lost return to it. Manual (the default): with isthmus ' +
+          'failback. WhenStable: automatically, once it has been ready for five minutes. Never: not at all.',
+        { enum: ['Never', 'Manual', 'WhenStable'] },
+      ),
     },
-    'x-kubernetes-validations': [
-      {
-        rule:
-          '!has(self.forbid) || (has(self.forbid.matchLabels) && size(self.forbid.matchLabels) > 0) || ' +
-          '(has(self.forbid.matchExpressions) && size(self.forbid.matchExpressions) > 0)',
-        message: 'forbid with an empty selector forbids every target; name the labels that are forbidden',
-      },
-      {
-        rule: '!(has(self.tiers) && has(self.replicas))',
-        message: 'tiers and replicas are two ways to divide pods; use one of them',
-      },
-    ],
-  };
+    [],
+    {
+      'x-kubernetes-validations': [
+        {
+          rule:
+            '!has(self.forbid) || (has(self.forbid.matchLabels) && size(self.forbid.matchLabels) > 0) || ' +
+              '(has(self.forbid.matchExpressions) && size(self.forbid.matchExpressions) > 0)',
+          message: 'forbid with an empty selector forbids every target; name the labels that are forbidden',
+        },
+        {
+          rule: '!(has(self.tiers) && has(self.replicas))',
+          message: 'tiers and replicas are two ways to divide pods; use one of them',
+        },
+      ],
+    },
+  );
 }
 
 const COLUMNS: readonly PrinterColumn[] = [
   conditionColumn('Ready', 'Ready'),
   { name: 'Reason', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].reason', priority: 1 },
 ];
-const STATUS: Schema = {
-  type: 'object', description: 'State of the policy.',
-  properties: { observedGeneration: OBSERVED_GENERATION, conditions: CONDITIONS },
-};
+const STATUS: Schema = objectOf('State of the policy.', {
+  observedGeneration: OBSERVED_GENERATION,
+  conditions: CONDITIONS,
+});
 
 /** CRD of PlacementPolicy. */
 export const PLACEMENT_POLICY_KIND: KindDefinition = {

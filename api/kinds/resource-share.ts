@@ -3,7 +3,7 @@
 import { ISTHMUS_GROUP } from '../objects/group-version.ts';
 import type { Condition, KubernetesObject, ResourceList } from '../objects/core.ts';
 import {
-  CONDITIONS, OBSERVED_GENERATION, RESOURCE_LIST, conditionColumn, type KindDefinition,
+  conditionColumn, CONDITIONS, flag, int32, objectOf, OBSERVED_GENERATION, RESOURCE_LIST, text, type KindDefinition,
 } from '../objects/schema.ts';
 
 /** What is limited: nothing, the requests of delegates, or their limits, which every container must then have. */
@@ -63,51 +63,43 @@ export const RESOURCE_SHARE_KIND: KindDefinition = {
   ],
   required: ['spec'],
   properties: {
-    spec: {
-      type: 'object',
-      description: 'The source, and its limits.',
-      required: ['source'],
-      properties: {
-        source: {
-          type: 'string',
-          description: "UID of the source's kube-system Namespace, or * for each source without its own ResourceShare.",
+    spec: objectOf(
+      'The source, and its limits.',
+      {
+        source: text("UID of the source's kube-system Namespace, or * for each source without its own ResourceShare.", {
           minLength: 1, maxLength: 63,
-        },
+        }),
         limits: {
           ...RESOURCE_LIST,
           description: "Maximum for all delegate pods of the source together; pods limits their number.",
           maxProperties: 64,
         },
-        percentage: {
-          type: 'integer', format: 'int32',
-          description: "Maximum of every resource that limits does not name, in percent of the cluster's allocatable.",
-          minimum: 0, maximum: 100,
-        },
-        enforcement: {
-          type: 'string',
-          description:
-            'None only displays usage, Soft (the default) counts requests, Hard counts limits, which every ' +
-              'container must have.',
-          enum: ['None', 'Soft', 'Hard'],
-        },
-        cordoned: { type: 'boolean', description: 'No new delegate pods; running pods are not affected.' },
+        percentage: int32(
+          "Maximum of every resource that limits does not name, in percent of the cluster's allocatable.",
+          { minimum: 0, maximum: 100 },
+        ),
+        enforcement: text(
+          'None only displays usage, Soft (the default) counts requests, Hard counts limits, which every ' +
+            'container must have.',
+          { enum: ['None', 'Soft', 'Hard'] },
+        ),
+        cordoned: flag('No new delegate pods; running pods are not affected.'),
       },
-      'x-kubernetes-validations': [
-        {
-          rule: 'has(self.limits) || has(self.percentage) || has(self.cordoned)',
-          message: 'a ResourceShare without limits and percentage limits nothing; set one of them, or cordoned',
-        },
-      ],
-    },
-    status: {
-      type: 'object',
-      description: 'What was last observed.',
-      properties: {
-        observedGeneration: OBSERVED_GENERATION,
-        conditions: CONDITIONS,
-        limits: { ...RESOURCE_LIST, description: 'The effective limits.' },
-        used: { ...RESOURCE_LIST, description: 'Current usage by delegate pods of the source.' },
+      ['source'],
+      {
+        'x-kubernetes-validations': [
+          {
+            rule: 'has(self.limits) || has(self.percentage) || has(self.cordoned)',
+            message: 'a ResourceShare without limits and percentage limits nothing; set one of them, or cordoned',
+          },
+        ],
       },
-    },
+    ),
+    status: objectOf('What was last observed.', {
+      observedGeneration: OBSERVED_GENERATION,
+      conditions: CONDITIONS,
+      limits: { ...RESOURCE_LIST, description: 'The effective limits.' },
+      used: { ...RESOURCE_LIST, description: 'Current usage by delegate pods of the source.' },
+    }),
   },
 };

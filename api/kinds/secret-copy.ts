@@ -3,7 +3,7 @@
 // changed since. It never contains the Secret's data.
 import type { KubernetesObject } from '../objects/core.ts';
 import { ISTHMUS_GROUP } from '../objects/group-version.ts';
-import type { KindDefinition } from '../objects/schema.ts';
+import { flag, objectOf, type KindDefinition } from '../objects/schema.ts';
 
 /** The observed state of the Secret of this name. */
 export interface SecretCopySpec {
@@ -45,17 +45,12 @@ export const SECRET_COPY_KIND: KindDefinition = {
   ],
   required: ['spec'],
   properties: {
-    spec: {
-      type: 'object',
-      description: "Written by the target's delegate controller.",
-      required: ['secretUID', 'secretVersion', 'parentUID', 'parentVersion', 'intact'],
-      properties: {
-        secretUID: { ...ID, description: 'metadata.uid of the Secret.' },
-        secretVersion: { ...ID, description: 'metadata.resourceVersion of the Secret when this was written.' },
-        parentUID: { ...ID, description: "metadata.uid of the source's Secret." },
-        parentVersion: { ...ID, description: "metadata.resourceVersion of the source's Secret that was copied." },
-        intact: { type: 'boolean', description: 'Whether the Secret is as the source wrote it.' },
-      },
-    },
+    spec: objectOf("Written by the target's delegate controller.", {
+      secretUID: { ...ID, description: 'metadata.uid of the Secret.' },
+      secretVersion: { ...ID, description: 'metadata.resourceVersion of the Secret when this was written.' },
+      parentUID: { ...ID, description: "metadata.uid of the source's Secret." },
+      parentVersion: { ...ID, description: "metadata.resourceVersion of the source's Secret that was copied." },
+      intact: flag('Whether the Secret is as the source wrote it.'),
+    }, ['secretUID', 'secretVersion', 'parentUID', 'parentVersion', 'intact']),
   },
 };

@@ -4,7 +4,10 @@
 import type { Condition, KubernetesObject, ServicePort, StringMap } from '../objects/core.ts';
 import type { EndpointPort } from '../objects/endpoint-slice.ts';
 import { ISTHMUS_GROUP, type ResourceType } from '../objects/group-version.ts';
-import { CONDITIONS, conditionColumn, type KindDefinition, type Schema } from '../objects/schema.ts';
+import {
+  conditionColumn, CONDITIONS, flag, int32, int64, listOf, objectOf, recordOf, text, time, type KindDefinition,
+  type Schema,
+} from '../objects/schema.ts';
 
 /** API group of the Multi-Cluster Services API. */
 export const MCS_GROUP = 'multicluster.x-k8s.io';
@@ -132,31 +135,22 @@ export const EXPORTED_SERVICES: ResourceType<ExportedService> =
 const TEXT_MAP = (description: string): Schema =>
   ({ type: 'object', description, additionalProperties: { type: 'string' } });
 
-const PORT: Schema = {
-  type: 'object', required: ['port'],
-  properties: {
-    name: { type: 'string', description: 'Name of the port within the Service.' },
-    protocol: { type: 'string', description: 'TCP, UDP or SCTP; TCP when missing.' },
-    appProtocol: { type: 'string', description: 'Application protocol of the port.' },
-    port: { type: 'integer', format: 'int32', description: 'Number of the port.', minimum: 1, maximum: 65_535 },
-  },
-};
+const PORT: Schema = recordOf({
+  name: text('Name of the port within the Service.'),
+  protocol: text('TCP, UDP or SCTP; TCP when missing.'),
+  appProtocol: text('Application protocol of the port.'),
+  port: int32('Number of the port.', { minimum: 1, maximum: 65_535 }),
+}, ['port']);
 
 const SETTINGS: Readonly<Record<string, Schema>> = {
-  type: { type: 'string', description: 'ClusterSetIP or Headless.', enum: ['ClusterSetIP', 'Headless'] },
-  ports: { type: 'array', description: 'Ports of the Service.', 'x-kubernetes-list-type': 'atomic', items: PORT },
-  sessionAffinity: { type: 'string', description: 'ClientIP or None.' },
-  sessionAffinityConfig: {
-    type: 'object', description: 'How long a client stays with its endpoint.',
-    properties: {
-      clientIP: {
-        type: 'object', description: 'For ClientIP.',
-        properties: { timeoutSeconds: { type: 'integer', format: 'int32', description: 'Seconds.' } },
-      },
-    },
-  },
-  internalTrafficPolicy: { type: 'string', description: 'Cluster or Local.' },
-  trafficDistribution: { type: 'string', description: 'Which endpoints are preferred.' },
+  type: text('ClusterSetIP or Headless.', { enum: ['ClusterSetIP', 'Headless'] }),
+  ports: listOf('Ports of the Service.', PORT),
+  sessionAffinity: text('ClientIP or None.'),
+  sessionAffinityConfig: objectOf('How long a client stays with its endpoint.', {
+    clientIP: objectOf('For ClientIP.', { timeoutSeconds: int32('Seconds.') }),
+  }),
+  internalTrafficPolicy: text('Cluster or Local.'),
+  trafficDistribution: text('Which endpoints are preferred.'),
 };
 
 /** CRD of ServiceExport. */
@@ -167,13 +161,11 @@ export const SERVICE_EXPORT_KIND: KindDefinition = {
   columns:
     [conditionColumn('Valid', 'Valid'), conditionColumn('Ready', 'Ready'), conditionColumn('Conflict', 'Conflict')],
   properties: {
-    spec: {
-      type: 'object', description: 'Labels and annotations to export.',
-      properties: {
-        exportedLabels: TEXT_MAP('Labels of the import.'), exportedAnnotations: TEXT_MAP('Annotations of the import.'),
-      },
-    },
-    status: { type: 'object', description: 'State of the export.', properties: { conditions: CONDITIONS } },
+    spec: objectOf('Labels and annotations to export.', {
+      exportedLabels: TEXT_MAP('Labels of the import.'),
+      exportedAnnotations: TEXT_MAP('Annotations of the import.'),
+    }),
+    status: objectOf('State of the export.', { conditions: CONDITIONS }),
   },
 };
 
@@ -187,65 +179,32 @@ export const SERVICE_IMPORT_KIND: KindDefinition = {
     { name: 'Clusters', type: 'string', jsonPath: '.status.clusters[*].cluster' },
   ],
   properties: {
-    spec: {
-      type: 'object', description: 'How the Service is reached.', required: ['ports', 'type'],
-      properties: {
-        ...SETTINGS,
-        ips: {
-          type: 'array', description: 'Addresses of the Service in this cluster.', maxItems: 2,
-          'x-kubernetes-list-type': 'atomic', items: { type: 'string' },
-        },
-        ipFamilies: {
-          type: 'array', description: 'Families of the addresses.', maxItems: 2, 'x-kubernetes-list-type': 'atomic',
-          items: { type: 'string' },
-        },
-      },
-    },
-    status: {
-      type: 'object', description: 'The exporting clusters.',
-      properties: {
-        clusters: {
-          type: 'array', description: 'The exporting clusters.',
-          'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['cluster'],
-          items: {
-            type: 'object', required: ['cluster'],
-            properties: { cluster: { type: 'string', description: 'ID of the cluster.' } },
-          },
-        },
-        conditions: CONDITIONS,
-      },
-    },
+    spec: objectOf('How the Service is reached.', {
+      ...SETTINGS,
+      ips: listOf('Addresses of the Service in this cluster.', { type: 'string' }, { maxItems: 2 }),
+      ipFamilies: listOf('Families of the addresses.', { type: 'string' }, { maxItems: 2 }),
+    }, ['ports', 'type']),
+    status: objectOf('The exporting clusters.', {
+      clusters: listOf('The exporting clusters.', recordOf({
+        cluster: text('ID of the cluster.'),
+      }, ['cluster']), { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['cluster'] }),
+      conditions: CONDITIONS,
+    }),
   },
 };
 
-const SLICE: Schema = {
-  type: 'object', required: ['addressType', 'ports', 'endpoints'],
-  properties: {
-    name: { type: 'string', description: 'Name of its EndpointSlice.', maxLength: 253 },
-    addressType: { type: 'string', description: 'IPv4 or IPv6.' },
-    ports: {
-      type: 'array', description: 'Ports of the endpoints.', 'x-kubernetes-list-type': 'atomic',
-      items: {
-        type: 'object',
-        properties:
-          { ...PORT.properties, port: { type: 'integer', format: 'int32', description: 'Number of the port.' } },
-      },
-    },
-    endpoints: {
-      type: 'array', description: 'Endpoints with these ports.', 'x-kubernetes-list-type': 'atomic',
-      items: {
-        type: 'object', required: ['address', 'ready'],
-        properties: {
-          address: { type: 'string', description: 'Address in its own cluster.' },
-          hostname: { type: 'string', description: 'Name of the endpoint within the Service.' },
-          ready: { type: 'boolean', description: 'Whether it accepts connections.' },
-          serving: { type: 'boolean', description: 'The same, also while it terminates; that of ready when missing.' },
-          terminating: { type: 'boolean', description: 'Whether it terminates.' },
-        },
-      },
-    },
-  },
-};
+const SLICE: Schema = recordOf({
+  name: text('Name of its EndpointSlice.', { maxLength: 253 }),
+  addressType: text('IPv4 or IPv6.'),
+  ports: listOf('Ports of the endpoints.', recordOf({ ...PORT.properties, port: int32('Number of the port.') })),
+  endpoints: listOf('Endpoints with these ports.', recordOf({
+    address: text('Address in its own cluster.'),
+    hostname: text('Name of the endpoint within the Service.'),
+    ready: flag('Whether it accepts connections.'),
+    serving: flag('The same, also while it terminates; that of ready when missing.'),
+    terminating: flag('Whether it terminates.'),
+  }, ['address', 'ready'])),
+}, ['addressType', 'ports', 'endpoints']);
 
 /** CRD of ExportedService. */
 export const EXPORTED_SERVICE_KIND: KindDefinition = {
@@ -258,36 +217,22 @@ export const EXPORTED_SERVICE_KIND: KindDefinition = {
     { name: 'Service', type: 'string', jsonPath: '.spec.name' },
   ],
   properties: {
-    spec: {
-      type: 'object',
-      description: 'The export.', required: ['clusterID', 'namespace', 'name', 'exportedAt', 'type', 'ports', 'slices'],
-      properties: {
-        ...SETTINGS,
-        clusterID: { type: 'string', description: 'ID of the exporting cluster.', maxLength: 63 },
-        namespace: { type: 'string', description: 'Namespace of the Service.', maxLength: 63 },
-        name: { type: 'string', description: 'Name of the Service.', maxLength: 63 },
-        exportedAt: { type: 'string', format: 'date-time', description: 'When it was exported.' },
-        labels: { ...TEXT_MAP('Exported labels.'), 'x-kubernetes-map-type': 'atomic' },
-        annotations: { ...TEXT_MAP('Exported annotations.'), 'x-kubernetes-map-type': 'atomic' },
-        slices: { type: 'array', description: 'Its endpoints.', 'x-kubernetes-list-type': 'atomic', items: SLICE },
-      },
-    },
-    status: {
-      type: 'object', description: 'Result from the gateway.', properties: {
-        sharedGeneration:
-          { type: 'integer', format: 'int64', description: 'The metadata.generation that the broker has.' },
-        listeners: {
-          type: 'array', description: 'Where the gateway listens for ports of a Service of another cluster.',
-          'x-kubernetes-list-type': 'atomic',
-          items: {
-            type: 'object', required: ['port', 'listenerPort'],
-            properties: {
-              port: { type: 'integer', format: 'int32', description: 'Port of the Service.' },
-              listenerPort: { type: 'integer', format: 'int32', description: "Port at the gateway's importAddress." },
-            },
-          },
-        },
-      },
-    },
+    spec: objectOf('The export.', {
+      ...SETTINGS,
+      clusterID: text('ID of the exporting cluster.', { maxLength: 63 }),
+      namespace: text('Namespace of the Service.', { maxLength: 63 }),
+      name: text('Name of the Service.', { maxLength: 63 }),
+      exportedAt: time('When it was exported.'),
+      labels: { ...TEXT_MAP('Exported labels.'), 'x-kubernetes-map-type': 'atomic' },
+      annotations: { ...TEXT_MAP('Exported annotations.'), 'x-kubernetes-map-type': 'atomic' },
+      slices: listOf('Its endpoints.', SLICE),
+    }, ['clusterID', 'namespace', 'name', 'exportedAt', 'type', 'ports', 'slices']),
+    status: objectOf('Result from the gateway.', {
+      sharedGeneration: int64('The metadata.generation that the broker has.'),
+      listeners: listOf('Where the gateway listens for ports of a Service of another cluster.', recordOf({
+        port: int32('Port of the Service.'),
+        listenerPort: int32("Port at the gateway's importAddress."),
+      }, ['port', 'listenerPort'])),
+    }),
   },
 };

@@ -2,7 +2,7 @@
 // the source (ADR 0020). The source writes the spec, the target's delegate controller the status.
 import type { KubernetesObject } from '../objects/core.ts';
 import { ISTHMUS_GROUP } from '../objects/group-version.ts';
-import type { KindDefinition } from '../objects/schema.ts';
+import { int32, objectOf, text, type KindDefinition } from '../objects/schema.ts';
 
 /** The source's part. */
 export interface SourceLeaseSpec {
@@ -52,30 +52,16 @@ export const SOURCE_LEASE_KIND: KindDefinition = {
   ],
   required: ['spec'],
   properties: {
-    spec: {
-      type: 'object',
-      description: 'Written by the source.',
-      required: ['holder', 'durationSeconds', 'renewTime'],
-      properties: {
-        holder: { type: 'string', description: "One run of the source's process.", minLength: 1, maxLength: 253 },
-        durationSeconds: {
-          type: 'integer', format: 'int32', description: 'How long a renewal is valid.', minimum: 1, maximum: 86_400,
-        },
-        renewTime: { ...TIME, description: "When it was last renewed, by the holder's clock." },
-      },
-    },
-    status: {
-      type: 'object',
-      description: "Written by the target's delegate controller.",
-      properties: {
-        state: {
-          type: 'string', description: 'Held, or Expired: pods of the source that use it are stopped.',
-          enum: ['Held', 'Expired'],
-        },
-        seenHolder: { type: 'string', description: 'Holder of the last observed renewal.', maxLength: 253 },
-        seenRenewTime: { ...TIME, description: 'The last observed renewal.' },
-        seenAt: { ...TIME, description: 'When it was observed.' },
-      },
-    },
+    spec: objectOf('Written by the source.', {
+      holder: text("One run of the source's process.", { minLength: 1, maxLength: 253 }),
+      durationSeconds: int32('How long a renewal is valid.', { minimum: 1, maximum: 86_400 }),
+      renewTime: { ...TIME, description: "When it was last renewed, by the holder's clock." },
+    }, ['holder', 'durationSeconds', 'renewTime']),
+    status: objectOf("Written by the target's delegate controller.", {
+      state: text('Held, or Expired: pods of the source that use it are stopped.', { enum: ['Held', 'Expired'] }),
+      seenHolder: text('Holder of the last observed renewal.', { maxLength: 253 }),
+      seenRenewTime: { ...TIME, description: 'The last observed renewal.' },
+      seenAt: { ...TIME, description: 'When it was observed.' },
+    }),
   },
 };

@@ -59,6 +59,50 @@ export interface KindDefinition {
   readonly required?: readonly string[];
 }
 
+type Fields = Readonly<Record<string, Schema>>;
+
+/** Schema of an object with these fields; `more` are its other keywords, as in all of these. */
+export function objectOf(
+  description: string, properties: Fields, required: readonly string[] = [], more: Schema = {},
+): Schema {
+  return { type: 'object', description, ...(required.length > 0 && { required }), properties, ...more };
+}
+
+/** The same for an entry of a list, which is described by the list. */
+export function recordOf(properties: Fields, required: readonly string[] = [], more: Schema = {}): Schema {
+  return { type: 'object', ...(required.length > 0 && { required }), properties, ...more };
+}
+
+/** Schema of a list that is replaced as a whole, unless `more` says otherwise. */
+export function listOf(description: string, items: Schema, more: Schema = {}): Schema {
+  return { type: 'array', description, 'x-kubernetes-list-type': 'atomic', ...more, items };
+}
+
+/** Schema of a text. */
+export function text(description: string, more: Schema = {}): Schema {
+  return { type: 'string', description, ...more };
+}
+
+/** Schema of a time, RFC 3339. */
+export function time(description: string): Schema {
+  return { type: 'string', format: 'date-time', description };
+}
+
+/** Schema of a number that fits into 32 bits. */
+export function int32(description: string, more: Schema = {}): Schema {
+  return { type: 'integer', format: 'int32', description, ...more };
+}
+
+/** Schema of a larger number. */
+export function int64(description: string): Schema {
+  return { type: 'integer', format: 'int64', description };
+}
+
+/** Schema of what is true or false. */
+export function flag(description: string): Schema {
+  return { type: 'boolean', description };
+}
+
 const AGE: PrinterColumn = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' };
 
 /** Schema of a ResourceList: quantities by resource name. */
@@ -69,91 +113,61 @@ export const RESOURCE_LIST: Schema = {
 };
 
 /** Schema of a list of taints (`core/v1` Taint). */
-export const TAINTS: Schema = {
-  type: 'array',
-  description: 'Taints of these nodes.',
-  'x-kubernetes-list-type': 'atomic',
-  items: {
-    type: 'object',
-    required: ['key', 'effect'],
-    properties: {
-      key: { type: 'string', description: 'Key of the taint.' },
-      value: { type: 'string', description: 'Value of the taint.' },
-      effect: { type: 'string', description: 'What happens to pods that do not tolerate it.' },
-    },
-  },
-};
+export const TAINTS: Schema = listOf('Taints of these nodes.', recordOf({
+  key: text('Key of the taint.'),
+  value: text('Value of the taint.'),
+  effect: text('What happens to pods that do not tolerate it.'),
+}, ['key', 'effect']));
 
 /** Maximum number of labels, of requirements, and of entries in other lists of selectors. */
 export const MAX_SELECTOR_LIST = 16;
 
 /** Schema of a LabelSelector in a spec of Isthmus' kinds. */
 export function labelSelectorSchema(description: string): Schema {
-  return {
-    type: 'object',
-    description,
-    properties: {
-      matchLabels: {
-        type: 'object', description: 'Labels that must have these values.',
-        additionalProperties: { type: 'string', maxLength: 63 }, maxProperties: MAX_SELECTOR_LIST,
-      },
-      matchExpressions: {
-        type: 'array',
-        description: 'Requirements that must all hold.',
-        maxItems: MAX_SELECTOR_LIST,
-        'x-kubernetes-list-type': 'atomic',
-        items: {
-          type: 'object',
-          required: ['key', 'operator'],
-          properties: {
-            key: { type: 'string', description: 'Key of the label.', minLength: 1, maxLength: 317 },
-            operator: {
-              type: 'string', description: 'In, NotIn, Exists or DoesNotExist.',
-              enum: ['In', 'NotIn', 'Exists', 'DoesNotExist'],
-            },
-            values: {
-              type: 'array', description: 'Values for In and NotIn.', maxItems: MAX_SELECTOR_LIST * 4,
-              'x-kubernetes-list-type': 'atomic', items: { type: 'string', maxLength: 63 },
-            },
-          },
-          'x-kubernetes-validations': [
-            {
-              rule:
-                "self.operator in ['In', 'NotIn'] ? has(self.values) && size(self.values) > 0 : " +
-                "!has(self.values) || size(self.values) == 0",
-              message: 'In and NotIn need values; Exists and DoesNotExist take none',
-            },
-          ],
-        },
-      },
+  return objectOf(description, {
+    matchLabels: {
+      type: 'object',
+      description: 'Labels that must have these values.',
+      additionalProperties: { type: 'string', maxLength: 63 },
+      maxProperties: MAX_SELECTOR_LIST,
     },
-  };
+    matchExpressions: listOf('Requirements that must all hold.', recordOf(
+      {
+        key: text('Key of the label.', { minLength: 1, maxLength: 317 }),
+        operator: text('In, NotIn, Exists or DoesNotExist.', { enum: ['In', 'NotIn', 'Exists', 'DoesNotExist'] }),
+        values:
+          listOf('Values for In and NotIn.', { type: 'string', maxLength: 63 }, { maxItems: MAX_SELECTOR_LIST * 4 }),
+      },
+      ['key', 'operator'],
+      {
+        'x-kubernetes-validations': [
+          {
+            rule:
+              "self.operator in ['In', 'NotIn'] ? has(self.values) && size(self.values) > 0 : " +
+                "!has(self.values) || size(self.values) == 0",
+            message: 'In and NotIn need values; Exists and DoesNotExist take none',
+          },
+        ],
+      },
+    ), { maxItems: MAX_SELECTOR_LIST }),
+  });
 }
 
 /** Schema of `status.conditions` after KEP-1623. */
-export const CONDITIONS: Schema = {
-  type: 'array',
-  description: 'Current conditions, one entry for each type.',
-  'x-kubernetes-list-type': 'map',
-  'x-kubernetes-list-map-keys': ['type'],
-  items: {
-    type: 'object',
-    required: ['type', 'status', 'reason', 'message', 'lastTransitionTime'],
-    properties: {
-      type: { type: 'string', description: 'Name of the condition in CamelCase.', maxLength: 316 },
-      status: { type: 'string', description: 'True, False or Unknown.', enum: ['True', 'False', 'Unknown'] },
-      reason: { type: 'string', description: 'Why the condition has this status, in CamelCase.', maxLength: 1024 },
-      message: { type: 'string', description: 'Human-readable message, with what to change.', maxLength: 32768 },
-      lastTransitionTime: { type: 'string', format: 'date-time', description: 'When the status last changed.' },
-      observedGeneration:
-        { type: 'integer', format: 'int64', description: 'The metadata.generation that was observed.' },
-    },
+export const CONDITIONS: Schema = listOf('Current conditions, one entry for each type.', recordOf(
+  {
+    type: text('Name of the condition in CamelCase.', { maxLength: 316 }),
+    status: text('True, False or Unknown.', { enum: ['True', 'False', 'Unknown'] }),
+    reason: text('Why the condition has this status, in CamelCase.', { maxLength: 1024 }),
+    message: text('Human-readable message, with what to change.', { maxLength: 32768 }),
+    lastTransitionTime: time('When the status last changed.'),
+    observedGeneration: int64('The metadata.generation that was observed.'),
   },
-};
+  ['type', 'status', 'reason', 'message', 'lastTransitionTime'],
+), { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] });
 
 /** Schema of `status.observedGeneration`: kstatus, by which GitOps tools wait, reads it before the conditions. */
-export const OBSERVED_GENERATION: Schema =
-  { type: 'integer', format: 'int64', description: 'The metadata.generation that this status describes.' };
+export const OBSERVED_GENERATION: Schema = int64('The metadata.generation that this status describes.');
 
 /** Column that shows one condition's status. */
 export function conditionColumn(name: string, type: string, priority = 0): PrinterColumn {
@@ -198,8 +212,8 @@ function rootSchema(definition: KindDefinition): Schema {
     description: definition.description,
     ...(definition.required && { required: definition.required }),
     properties: {
-      apiVersion: { type: 'string', description: 'Version of the schema.' },
-      kind: { type: 'string', description: 'Kind of the object.' },
+      apiVersion: text('Version of the schema.'),
+      kind: text('Kind of the object.'),
       metadata: { type: 'object' },
       ...definition.properties,
     },

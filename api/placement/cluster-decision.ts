@@ -4,7 +4,8 @@ import type { Condition, KubernetesObject, ResourceList, StringMap } from '../ob
 import { ISTHMUS_GROUP } from '../objects/group-version.ts';
 import { DECISIONS_LABEL } from '../objects/keys.ts';
 import {
-  CONDITIONS, conditionColumn, OBSERVED_GENERATION, RESOURCE_LIST, type KindDefinition, type Schema,
+  conditionColumn, CONDITIONS, int32, listOf, objectOf, OBSERVED_GENERATION, recordOf, RESOURCE_LIST, text,
+  type KindDefinition, type Schema,
 } from '../objects/schema.ts';
 
 /** The pods that the decision is about. */
@@ -44,49 +45,30 @@ export interface ClusterDecision extends KubernetesObject {
 /** The value of {@link DECISIONS_LABEL} that lets decisions be about other namespaces. */
 export const DECISIONS_VALUE = 'all-namespaces';
 
-const SPEC: Schema = {
-  type: 'object',
-  description: 'The pods that the decision is about.',
-  properties: {
-    namespace: {
-      type: 'string', maxLength: 63, pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$',
-      description:
-        'Their namespace; that of the ClusterDecision when missing. Another one only where the Namespace of the ' +
-          `ClusterDecision has label ${DECISIONS_LABEL}=${DECISIONS_VALUE}.`,
-    },
-    podLabels: {
-      type: 'object', description: 'Their labels, by which placement policies select them.',
-      additionalProperties: { type: 'string', maxLength: 63 }, maxProperties: 32,
-    },
-    requests: { ...RESOURCE_LIST, description: 'What one of them requests; a cluster is chosen if that fits.' },
-    clusters: {
-      type: 'integer', format: 'int32', minimum: 1, maximum: 1000,
-      description: 'How many clusters at most; all that placement allows when missing.',
-    },
+const SPEC: Schema = objectOf('The pods that the decision is about.', {
+  namespace: text(
+    'Their namespace; that of the ClusterDecision when missing. Another one only where the Namespace of the ' +
+      `ClusterDecision has label ${DECISIONS_LABEL}=${DECISIONS_VALUE}.`,
+    { maxLength: 63, pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$' },
+  ),
+  podLabels: {
+    type: 'object',
+    description: 'Their labels, by which placement policies select them.',
+    additionalProperties: { type: 'string', maxLength: 63 },
+    maxProperties: 32,
   },
-};
+  requests: { ...RESOURCE_LIST, description: 'What one of them requests; a cluster is chosen if that fits.' },
+  clusters: int32('How many clusters at most; all that placement allows when missing.', { minimum: 1, maximum: 1000 }),
+});
 
-const STATUS: Schema = {
-  type: 'object',
-  description: 'The decision.',
-  properties: {
-    observedGeneration: OBSERVED_GENERATION,
-    conditions: CONDITIONS,
-    decisions: {
-      type: 'array',
-      description: 'The chosen clusters.',
-      'x-kubernetes-list-type': 'atomic',
-      items: {
-        type: 'object',
-        required: ['clusterName', 'target'],
-        properties: {
-          clusterName: { type: 'string', description: "Argo CD's name of the cluster." },
-          target: { type: 'string', description: 'Name of its ClusterTarget.' },
-        },
-      },
-    },
-  },
-};
+const STATUS: Schema = objectOf('The decision.', {
+  observedGeneration: OBSERVED_GENERATION,
+  conditions: CONDITIONS,
+  decisions: listOf('The chosen clusters.', recordOf({
+    clusterName: text("Argo CD's name of the cluster."),
+    target: text('Name of its ClusterTarget.'),
+  }, ['clusterName', 'target'])),
+});
 
 /** CRD of ClusterDecision. */
 export const CLUSTER_DECISION_KIND: KindDefinition = {

@@ -1,5 +1,5 @@
 // How a placement policy changes delegates in some targets: JSON patches, and the paths that each kind may patch.
-import { labelSelectorSchema, MAX_SELECTOR_LIST, type Schema } from '../objects/schema.ts';
+import { labelSelectorSchema, listOf, MAX_SELECTOR_LIST, recordOf, text, type Schema } from '../objects/schema.ts';
 import type { LabelSelector } from '../objects/selectors.ts';
 
 /** One operation of a JSON patch (RFC 6902). */
@@ -35,37 +35,20 @@ export const ALL_PATHS: PatchablePaths = {
 };
 
 /** Schema of a list of {@link PolicyOverride} with patches of these paths. */
-export const overridesSchema = (paths: PatchablePaths): Schema => ({
-  type: 'array',
-  description: 'How the delegate pod differs in some targets.',
-  maxItems: MAX_SELECTOR_LIST,
-  'x-kubernetes-list-type': 'atomic',
-  items: {
-    type: 'object',
-    required: ['targets', 'patch'],
-    properties: {
-      targets: labelSelectorSchema('Targets in which the delegate is changed.'),
-      patch: {
-        type: 'array',
-        description:
-          'JSON patch (RFC 6902) on the delegate pod. A PlacementPolicy may change how it is scheduled within its ' +
-            'target, a ClusterPlacementPolicy its labels, annotations and spec.',
-        minItems: 1,
-        maxItems: 64,
-        'x-kubernetes-list-type': 'atomic',
-        items: {
-          type: 'object',
-          required: ['op', 'path'],
-          properties: {
-            op: {
-              type: 'string', description: 'add, replace, remove or test.', enum: ['add', 'replace', 'remove', 'test'],
-            },
-            path: { type: 'string', description: 'JSON pointer, for example /spec/nodeSelector/disk.', maxLength: 512 },
-            value: { description: 'Value for add, replace and test.', 'x-kubernetes-preserve-unknown-fields': true },
-          },
-          'x-kubernetes-validations': [paths],
-        },
-      },
-    },
-  },
-});
+export const overridesSchema = (paths: PatchablePaths): Schema => (listOf(
+  'How the delegate pod differs in some targets.',
+  recordOf({
+    targets: labelSelectorSchema('Targets in which the delegate is changed.'),
+    patch: listOf(
+      'JSON patch (RFC 6902) on the delegate pod. A PlacementPolicy may change how it is scheduled within its ' +
+        'target, a ClusterPlacementPolicy its labels, annotations and spec.',
+      recordOf({
+        op: text('add, replace, remove or test.', { enum: ['add', 'replace', 'remove', 'test'] }),
+        path: text('JSON pointer, for example /spec/nodeSelector/disk.', { maxLength: 512 }),
+        value: { description: 'Value for add, replace and test.', 'x-kubernetes-preserve-unknown-fields': true },
+      }, ['op', 'path'], { 'x-kubernetes-validations': [paths] }),
+      { minItems: 1, maxItems: 64 },
+    ),
+  }, ['targets', 'patch']),
+  { maxItems: MAX_SELECTOR_LIST },
+));

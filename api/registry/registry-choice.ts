@@ -1,5 +1,5 @@
 // `spec.from` of a TargetDiscovery: which registry is read, with the settings that only it has.
-import type { Schema } from '../objects/schema.ts';
+import { objectOf, text, type Schema } from '../objects/schema.ts';
 
 /** The registries that can be read, by their names in `spec.from`. */
 export const REGISTRY_NAMES =
@@ -47,59 +47,45 @@ const NO_SETTINGS: Readonly<Record<Exclude<RegistryName, 'kubeconfigSecrets' | '
 };
 
 /** Schema of `spec.from`. */
-export const REGISTRIES: Schema = {
-  type: 'object',
-  description: 'The registry that lists the clusters; exactly one.',
-  properties: {
-    kubeconfigSecrets: {
-      type: 'object',
-      description:
-        'Secrets that hold a kubeconfig each: those that selector selects, else those with label ' +
-          'sigs.k8s.io/multicluster-runtime-kubeconfig=true.',
-      properties: {
-        key: {
-          type: 'string', description: `Key within the Secrets; "${DEFAULT_REGISTRY_KEY}" when missing.`, minLength: 1,
-          maxLength: 253,
-        },
+export const REGISTRIES: Schema = objectOf(
+  'The registry that lists the clusters; exactly one.',
+  {
+    kubeconfigSecrets: objectOf(
+      'Secrets that hold a kubeconfig each: those that selector selects, else those with label ' +
+        'sigs.k8s.io/multicluster-runtime-kubeconfig=true.',
+      {
+        key: text(`Key within the Secrets; "${DEFAULT_REGISTRY_KEY}" when missing.`, { minLength: 1, maxLength: 253 }),
       },
-    },
+    ),
     ...Object.fromEntries(
       Object.entries(NO_SETTINGS).map(([name, description]) => [name, { type: 'object' as const, description }]),
     ),
-    dns: {
-      type: 'object',
-      description:
-        'API servers that a domain announces by DNS-SD (PTR, SRV and TXT of _isthmus._tcp). These are hints: each ' +
-          'needs approval, and a Secret with its name, token and ca.crt.',
-      required: ['domain'],
-      properties: {
-        domain: {
-          type: 'string', description: 'The domain, in lower case.', minLength: 1, maxLength: 200,
-          pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$',
-        },
-        server: {
-          type: 'string', maxLength: 64,
+    dns: objectOf(
+      'API servers that a domain announces by DNS-SD (PTR, SRV and TXT of _isthmus._tcp). These are hints: each ' +
+        'needs approval, and a Secret with its name, token and ca.crt.',
+      {
+        domain: text('The domain, in lower case.', {
+          minLength: 1, maxLength: 200, pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$',
+        }),
+        server: text('Address of the DNS server, with a port unless it is 53; those of the host when missing.', {
+          maxLength: 64,
           pattern: '^([0-9]{1,3}(\\.[0-9]{1,3}){3}(:[0-9]{1,5})?|[0-9a-f:]+|\\[[0-9a-f:]+\\]:[0-9]{1,5})$',
-          description: 'Address of the DNS server, with a port unless it is 53; those of the host when missing.',
-        },
+        }),
       },
-    },
-    ocm: {
-      type: 'object',
-      description: 'ManagedClusters of Open Cluster Management, by tokens of a ManagedServiceAccount in each.',
-      required: ['managedServiceAccount'],
-      properties: {
-        managedServiceAccount: {
-          type: 'string', description: "Name of the ManagedServiceAccount in each cluster's namespace.", minLength: 1,
-          maxLength: 253,
-        },
-      },
-    },
+      ['domain'],
+    ),
+    ocm: objectOf('ManagedClusters of Open Cluster Management, by tokens of a ManagedServiceAccount in each.', {
+      managedServiceAccount:
+        text("Name of the ManagedServiceAccount in each cluster's namespace.", { minLength: 1, maxLength: 253 }),
+    }, ['managedServiceAccount']),
   },
-  'x-kubernetes-validations': [
-    {
-      rule: `[${REGISTRY_NAMES.map((name) => `has(self.${name})`).join(', ')}].filter(x, x).size() == 1`,
-      message: `name exactly one registry: ${REGISTRY_NAMES.join(', ')}`,
-    },
-  ],
-};
+  [],
+  {
+    'x-kubernetes-validations': [
+      {
+        rule: `[${REGISTRY_NAMES.map((name) => `has(self.${name})`).join(', ')}].filter(x, x).size() == 1`,
+        message: `name exactly one registry: ${REGISTRY_NAMES.join(', ')}`,
+      },
+    ],
+  },
+);

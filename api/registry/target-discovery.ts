@@ -3,7 +3,8 @@
 import type { Condition, KubernetesObject } from '../objects/core.ts';
 import { ISTHMUS_GROUP } from '../objects/group-version.ts';
 import {
-  CONDITIONS, conditionColumn, labelSelectorSchema, OBSERVED_GENERATION, type KindDefinition, type Schema,
+  conditionColumn, CONDITIONS, flag, int32, labelSelectorSchema, listOf, objectOf, OBSERVED_GENERATION, recordOf, text,
+  type KindDefinition, type Schema,
 } from '../objects/schema.ts';
 import type { LabelSelector } from '../objects/selectors.ts';
 import { REGISTRIES, type RegistryChoice } from './registry-choice.ts';
@@ -121,83 +122,70 @@ function names(description: string, more: Schema = {}): Schema {
   };
 }
 
-const REMOVAL: Schema = {
-  type: 'object',
-  description:
-    'What happens to targets whose clusters have left the registry: they get no new pods, and are removed later as ' +
-      'target.removalPolicy says. Nothing is removed while the registry cannot be read.',
-  properties: {
-    afterSeconds: {
-      type: 'integer', format: 'int32', minimum: 1, maximum: 2_592_000,
-      description:
-        `How long a cluster must be gone before its target is removed; ${DEFAULT_REMOVAL_SECONDS} if missing.`,
-    },
-    maxPercent: {
-      type: 'integer', format: 'int32', minimum: 0, maximum: 100,
-      description:
-        'Percentage of the targets that may leave at once; if more leave, or all of them, nothing is done until they ' +
-          `are confirmed. One target may always leave unless it is the last. ${DEFAULT_REMOVAL_PERCENT} if missing.`,
-    },
+const REMOVAL: Schema = objectOf(
+  'What happens to targets whose clusters have left the registry: they get no new pods, and are removed later as ' +
+    'target.removalPolicy says. Nothing is removed while the registry cannot be read.',
+  {
+    afterSeconds: int32(
+      `How long a cluster must be gone before its target is removed; ${DEFAULT_REMOVAL_SECONDS} if missing.`,
+      { minimum: 1, maximum: 2_592_000 },
+    ),
+    maxPercent: int32(
+      'Percentage of the targets that may leave at once; if more leave, or all of them, nothing is done until they ' +
+        `are confirmed. One target may always leave unless it is the last. ${DEFAULT_REMOVAL_PERCENT} if missing.`,
+      { minimum: 0, maximum: 100 },
+    ),
     confirmed: names('Names of targets that may be removed although too many leave at once.'),
   },
-};
+);
 
-const SPEC: Schema = {
-  type: 'object',
-  description: 'Which registry, which of its entries, and what they become.',
-  required: ['from'],
-  properties: {
+const SPEC: Schema = objectOf(
+  'Which registry, which of its entries, and what they become.',
+  {
     from: REGISTRIES,
     namespaces: names('Namespaces of the registry\'s objects and Secrets; "*" alone for all.', { maxItems: 256 }),
     selector: labelSelectorSchema("Entries by the labels of the registry's objects; all when missing."),
-    policy: {
-      type: 'string', enum: ['Create', 'Propose'],
-      description: 'Create (the default) makes targets at once; Propose lists clusters in status until approved.',
-    },
+    policy: text('Create (the default) makes targets at once; Propose lists clusters in status until approved.', {
+      enum: ['Create', 'Propose'],
+    }),
     approved: names('With policy Propose: names of the clusters that become targets.'),
     target: TARGET_TEMPLATE,
     removal: REMOVAL,
   },
-  'x-kubernetes-validations': [
-    {
-      rule: "has(self.from.ocm) ? !has(self.namespaces) : has(self.namespaces) && size(self.namespaces) > 0",
-      message: 'name the namespaces of the registry in namespaces; only ocm has none, since each cluster has its own',
-    },
-    {
-      rule:
-        "!has(self.from.dns) || (has(self.policy) && self.policy == 'Propose' && has(self.namespaces) && " +
-          "size(self.namespaces) == 1 && !('*' in self.namespaces))",
-      message: 'what DNS announces is not trusted by itself: set policy: Propose, and name one namespace, of Secrets',
-    },
-    {
-      rule: "!has(self.namespaces) || !('*' in self.namespaces) || size(self.namespaces) == 1",
-      message: '"*" means all namespaces; name no other one beside it',
-    },
-    {
-      rule: "!has(self.approved) || (has(self.policy) && self.policy == 'Propose')",
-      message: 'approved is for policy: Propose; without it all clusters become targets',
-    },
-  ],
-};
-
-const CLUSTERS: Schema = {
-  type: 'array',
-  description: 'Entries of the registry, and the outcome of each.',
-  'x-kubernetes-list-type': 'atomic',
-  items: {
-    type: 'object',
-    required: ['entry', 'name', 'state'],
-    properties: {
-      entry: { type: 'string', description: "Kind, namespace and name of the registry's object." },
-      name: { type: 'string', description: 'Name that the registry knows the cluster by.' },
-      unnamed: { type: 'boolean', description: 'Whether the registry has no name for it; name is its address then.' },
-      state: { type: 'string', description: 'The outcome: Target, Proposed, Refused and so on.' },
-      target: { type: 'string', description: 'Name of its ClusterTarget.' },
-      clusterID: { type: 'string', description: "UID of the cluster's kube-system Namespace." },
-      message: { type: 'string', description: 'Why, and what to change.' },
-    },
+  ['from'],
+  {
+    'x-kubernetes-validations': [
+      {
+        rule: "has(self.from.ocm) ? !has(self.namespaces) : has(self.namespaces) && size(self.namespaces) > 0",
+        message: 'name the namespaces of the registry in namespaces; only ocm has none, since each cluster has its own',
+      },
+      {
+        rule:
+          "!has(self.from.dns) || (has(self.policy) && self.policy == 'Propose' && has(self.namespaces) && " +
+            "size(self.namespaces) == 1 && !('*' in self.namespaces))",
+        message: 'what DNS announces is not trusted by itself: set policy: Propose, and name one namespace, of Secrets',
+      },
+      {
+        rule: "!has(self.namespaces) || !('*' in self.namespaces) || size(self.namespaces) == 1",
+        message: '"*" means all namespaces; name no other one beside it',
+      },
+      {
+        rule: "!has(self.approved) || (has(self.policy) && self.policy == 'Propose')",
+        message: 'approved is for policy: Propose; without it all clusters become targets',
+      },
+    ],
   },
-};
+);
+
+const CLUSTERS: Schema = listOf('Entries of the registry, and the outcome of each.', recordOf({
+  entry: text("Kind, namespace and name of the registry's object."),
+  name: text('Name that the registry knows the cluster by.'),
+  unnamed: flag('Whether the registry has no name for it; name is its address then.'),
+  state: text('The outcome: Target, Proposed, Refused and so on.'),
+  target: text('Name of its ClusterTarget.'),
+  clusterID: text("UID of the cluster's kube-system Namespace."),
+  message: text('Why, and what to change.'),
+}, ['entry', 'name', 'state']));
 
 /** CRD of TargetDiscovery. */
 export const TARGET_DISCOVERY_KIND: KindDefinition = {
@@ -218,17 +206,13 @@ export const TARGET_DISCOVERY_KIND: KindDefinition = {
   required: ['spec'],
   properties: {
     spec: SPEC,
-    status: {
-      type: 'object',
-      description: 'What was last observed of the registry.',
-      properties: {
-        observedGeneration: OBSERVED_GENERATION,
-        conditions: CONDITIONS,
-        registry: { type: 'string', description: 'Name of the registry in spec.from.' },
-        found: { type: 'integer', format: 'int32', description: 'Number of entries that the registry has.' },
-        targets: { type: 'integer', format: 'int32', description: 'Number of them that are targets.' },
-        clusters: CLUSTERS,
-      },
-    },
+    status: objectOf('What was last observed of the registry.', {
+      observedGeneration: OBSERVED_GENERATION,
+      conditions: CONDITIONS,
+      registry: text('Name of the registry in spec.from.'),
+      found: int32('Number of entries that the registry has.'),
+      targets: int32('Number of them that are targets.'),
+      clusters: CLUSTERS,
+    }),
   },
 };
