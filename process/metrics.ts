@@ -6,10 +6,38 @@ import { version } from './version.ts';
 /** Where all metrics of this process are registered. */
 export const METRICS = new Registry();
 
-new Gauge({
-  name: 'isthmus_build_info', help: '1; which build this is.', labelNames: ['version', 'node_version'],
-  registers: [METRICS],
-}).set({ version: version(), node_version: process.version }, 1);
+gauge('isthmus_build_info', '1; which build this is.', ['version', 'node_version'])
+  .set({ version: version(), node_version: process.version }, 1);
+
+/** A counter of this process. */
+export function counter<L extends string>(name: string, help: string, labelNames: readonly L[] = []): Counter<L> {
+  return new Counter({ name, help, labelNames, registers: [METRICS] });
+}
+
+/** A gauge of this process. */
+export function gauge<L extends string>(name: string, help: string, labelNames: readonly L[] = []): Gauge<L> {
+  return new Gauge({ name, help, labelNames, registers: [METRICS] });
+}
+
+/** A gauge of this process whose series `collect` sets at each scrape. */
+export function gaugeAtScrape<L extends string>(
+  name: string, help: string, labelNames: readonly L[], collect: (gauge: Gauge<L>) => void,
+): void {
+  METRICS.registerMetric(new Gauge({
+    name, help, labelNames, registers: [],
+    collect() {
+      this.reset();
+      collect(this);
+    },
+  }));
+}
+
+/** A histogram of this process. */
+export function histogram<L extends string>(
+  name: string, help: string, buckets: readonly number[], labelNames: readonly L[] = [],
+): Histogram<L> {
+  return new Histogram({ name, help, labelNames, buckets: [...buckets], registers: [METRICS] });
+}
 
 const others: Registry[] = [];
 
@@ -29,64 +57,36 @@ export function collectProcessMetrics(): void {
 }
 
 const LATENCY_BUCKETS = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60];
-const requests = new Histogram({
-  name: 'isthmus_api_request_duration_seconds',
-  help: 'How long a call to an API server took, by its outcome.', labelNames: ['verb', 'resource', 'code'],
-  buckets: LATENCY_BUCKETS, registers: [METRICS],
-});
-const lists = new Counter({
-  name: 'isthmus_informer_lists_total', help: 'Complete lists, including the first one of each collection.',
-  labelNames: ['resource'], registers: [METRICS],
-});
-const breaks = new Counter({
-  name: 'isthmus_informer_watch_breaks_total', help: 'Watches that ended with an error, or could not be opened.',
-  labelNames: ['resource'], registers: [METRICS],
-});
-const informers = new Set<{ readonly resource: string; readonly size: () => number }>();
-METRICS.registerMetric(
-  new Gauge({
-    name: 'isthmus_informer_objects', help: 'Cached objects.', labelNames: ['resource'], registers: [],
-    collect() {
-      this.reset();
-      for (const { resource, size } of informers) this.inc({ resource }, size());
-    },
-  }),
+const requests = histogram(
+  'isthmus_api_request_duration_seconds', 'How long a call to an API server took, by its outcome.', LATENCY_BUCKETS,
+  ['verb', 'resource', 'code'],
 );
+const lists = counter(
+  'isthmus_informer_lists_total', 'Complete lists, including the first one of each collection.', ['resource'],
+);
+const breaks = counter(
+  'isthmus_informer_watch_breaks_total', 'Watches that ended with an error, or could not be opened.', ['resource'],
+);
+const informers = new Set<{ readonly resource: string; readonly size: () => number }>();
+gaugeAtScrape('isthmus_informer_objects', 'Cached objects.', ['resource'], (objects) => {
+  for (const { resource, size } of informers) objects.inc({ resource }, size());
+});
 
 const queues = new Map<string, Set<() => number>>();
 const leases = new Map<string, () => boolean>();
 
-const adds = new Counter({
-  name: 'isthmus_workqueue_adds_total', help: 'Keys that were added.', labelNames: ['name'], registers: [METRICS],
-});
-const retries = new Counter({
-  name: 'isthmus_workqueue_retries_total', help: 'Runs that failed and are retried.', labelNames: ['name'],
-  registers: [METRICS],
-});
-const waits = new Histogram({
-  name: 'isthmus_workqueue_queue_duration_seconds',
-  help: 'How long a key waited before its run.', labelNames: ['name'], buckets: LATENCY_BUCKETS, registers: [METRICS],
-});
-const work = new Histogram({
-  name: 'isthmus_workqueue_work_duration_seconds',
-  help: 'How long a run took.', labelNames: ['name'], buckets: LATENCY_BUCKETS, registers: [METRICS],
-});
-METRICS.registerMetric(
-  new Gauge({
-    name: 'isthmus_workqueue_depth', help: 'Keys that wait or run.', labelNames: ['name'], registers: [],
-    collect() {
-      for (const [name, depths] of queues) this.set({ name }, [...depths].reduce((sum, depth) => sum + depth(), 0));
-    },
-  }),
+const adds = counter('isthmus_workqueue_adds_total', 'Keys that were added.', ['name']);
+const retries = counter('isthmus_workqueue_retries_total', 'Runs that failed and are retried.', ['name']);
+const waits = histogram(
+  'isthmus_workqueue_queue_duration_seconds', 'How long a key waited before its run.', LATENCY_BUCKETS, ['name'],
 );
-METRICS.registerMetric(
-  new Gauge({
-    name: 'isthmus_leading', help: 'Whether this process holds the lease.', labelNames: ['lease'], registers: [],
-    collect() {
-      for (const [lease, holds] of leases) this.set({ lease }, holds() ? 1 : 0);
-    },
-  }),
-);
+const work = histogram('isthmus_workqueue_work_duration_seconds', 'How long a run took.', LATENCY_BUCKETS, ['name']);
+gaugeAtScrape('isthmus_workqueue_depth', 'Keys that wait or run.', ['name'], (keys) => {
+  for (const [name, depths] of queues) keys.set({ name }, [...depths].reduce((sum, depth) => sum + depth(), 0));
+});
+gaugeAtScrape('isthmus_leading', 'Whether this process holds the lease.', ['lease'], (leading) => {
+  for (const [lease, holds] of leases) leading.set({ lease }, holds() ? 1 : 0);
+});
 
 /** Metrics of a work queue; times in ms. */
 export interface QueueMetrics {

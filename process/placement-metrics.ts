@@ -1,47 +1,38 @@
 // Placement metrics: decisions, latency until pods are placed, and the state of each target. The label `target` is
 // `Kind/name`: it has as many values as there are (Cluster)Targets, and a deleted target's series are removed.
-import { Counter, Gauge, Histogram } from 'prom-client';
-import { METRICS } from './metrics.ts';
+import { counter, gauge, gaugeAtScrape, histogram } from './metrics.ts';
 
-const decisions = new Histogram({
-  name: 'isthmus_scheduling_decision_duration_seconds',
-  help: 'How long it took to choose a target, by outcome.', labelNames: ['outcome'],
-  buckets: [0.000_02, 0.000_05, 0.000_1, 0.000_5, 0.001, 0.005, 0.02, 0.1], registers: [METRICS],
-});
-const bound = new Histogram({
-  name: 'isthmus_scheduling_pod_bound_duration_seconds',
-  help: 'Time from the creation of an elected pod until it was bound to its virtual node.', labelNames: [],
-  buckets: [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 15, 60, 300, 1_800], registers: [METRICS],
-});
-const candidates = new Histogram({
-  name: 'isthmus_scheduling_candidate_duration_seconds',
-  help: 'How long candidates waited in their target, by outcome.', labelNames: ['outcome'],
-  buckets: [0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 15, 60], registers: [METRICS],
-});
-const shown = new Histogram({
-  name: 'isthmus_delegation_pod_shown_duration_seconds',
-  help: 'Time from the creation of an elected pod until it was shown as no longer Pending.', labelNames: [],
-  buckets: [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 15, 60, 300, 1_800], registers: [METRICS],
-});
-const rejections = new Counter({
-  name: 'isthmus_scheduling_candidates_rejected_total',
-  help: 'Candidates that a target rejected, or that were withdrawn before they were bound.',
-  labelNames: ['target'], registers: [METRICS],
-});
+const decisions = histogram(
+  'isthmus_scheduling_decision_duration_seconds', 'How long it took to choose a target, by outcome.',
+  [0.000_02, 0.000_05, 0.000_1, 0.000_5, 0.001, 0.005, 0.02, 0.1], ['outcome'],
+);
+const bound = histogram(
+  'isthmus_scheduling_pod_bound_duration_seconds',
+  'Time from the creation of an elected pod until it was bound to its virtual node.',
+  [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 15, 60, 300, 1_800],
+);
+const candidates = histogram(
+  'isthmus_scheduling_candidate_duration_seconds', 'How long candidates waited in their target, by outcome.',
+  [0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 15, 60], ['outcome'],
+);
+const shown = histogram(
+  'isthmus_delegation_pod_shown_duration_seconds',
+  'Time from the creation of an elected pod until it was shown as no longer Pending.',
+  [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 15, 60, 300, 1_800],
+);
+const rejections = counter(
+  'isthmus_scheduling_candidates_rejected_total',
+  'Candidates that a target rejected, or that were withdrawn before they were bound.', ['target'],
+);
 
 const TARGET = ['target'] as const;
-const ready = new Gauge({
-  name: 'isthmus_target_ready', help: 'Whether pods can be sent to the target.', labelNames: TARGET,
-  registers: [METRICS],
-});
-const roundTrip = new Gauge({
-  name: 'isthmus_target_round_trip_seconds', help: "Seconds of a round trip to the target's API server.",
-  labelNames: TARGET, registers: [METRICS],
-});
-const free = new Gauge({
-  name: 'isthmus_target_free', help: 'What is free in the target: cores, bytes, devices, pods.',
-  labelNames: ['target', 'resource'], registers: [METRICS],
-});
+const ready = gauge('isthmus_target_ready', 'Whether pods can be sent to the target.', TARGET);
+const roundTrip = gauge(
+  'isthmus_target_round_trip_seconds', "Seconds of a round trip to the target's API server.", TARGET,
+);
+const free = gauge(
+  'isthmus_target_free', 'What is free in the target: cores, bytes, devices, pods.', ['target', 'resource'],
+);
 
 /** An elected pod; `target` is missing while none is chosen. */
 export interface ElectedPod {
@@ -50,16 +41,9 @@ export interface ElectedPod {
 }
 
 let electedPods: () => Iterable<ElectedPod> = () => [];
-METRICS.registerMetric(
-  new Gauge({
-    name: 'isthmus_elected_pods', help: 'Elected pods by phase and target.',
-    labelNames: ['target', 'phase'], registers: [],
-    collect() {
-      this.reset();
-      for (const { target = '', phase } of electedPods()) this.inc({ target, phase });
-    },
-  }),
-);
+gaugeAtScrape('isthmus_elected_pods', 'Elected pods by phase and target.', ['target', 'phase'], (pods) => {
+  for (const { target = '', phase } of electedPods()) pods.inc({ target, phase });
+});
 
 /** Counts these pods at each scrape. */
 export function countElectedPods(list: () => Iterable<ElectedPod>): void {

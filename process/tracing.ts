@@ -5,15 +5,11 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import type { Logger } from 'pino';
-import { Counter } from 'prom-client';
 import { toOtlp, type Span } from '../model/proxy/trace.ts';
 import { messageOf } from './errors.ts';
-import { METRICS } from './metrics.ts';
+import { counter } from './metrics.ts';
 
-const exported = new Counter({
-  name: 'isthmus_trace_spans_total', help: 'Spans by outcome.', labelNames: ['outcome'],
-  registers: [METRICS],
-});
+const exported = counter('isthmus_trace_spans_total', 'Spans by outcome.', ['outcome']);
 
 /** The exporter's destination. */
 export interface TraceSettings {

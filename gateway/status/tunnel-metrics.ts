@@ -1,18 +1,13 @@
 // Prometheus metrics of the gateway, named after Submariner's where these exist. The label `remote_cluster` has one
 // value per member of the clusterset.
-import { Counter, Gauge } from 'prom-client';
-import { METRICS } from '../../process/metrics.ts';
+import { counter, gaugeAtScrape } from '../../process/metrics.ts';
 import type { CableConnection, StreamRecord } from '../protocol/cable-driver.ts';
 import type { FailureCause } from '../protocol/failure-cause.ts';
 
-const streams = new Counter({
-  name: 'isthmus_gateway_streams_total', help: 'Streams that were requested.',
-  labelNames: ['direction', 'lane', 'outcome'], registers: [METRICS],
-});
-const refusals = new Counter({
-  name: 'isthmus_gateway_refused_connections_total', help: 'Connections that were refused.',
-  labelNames: ['cause'], registers: [METRICS],
-});
+const streams = counter(
+  'isthmus_gateway_streams_total', 'Streams that were requested.', ['direction', 'lane', 'outcome'],
+);
+const refusals = counter('isthmus_gateway_refused_connections_total', 'Connections that were refused.', ['cause']);
 /** Read at each scrape. */
 export interface ObservedGateway {
   readonly connections: () => readonly CableConnection[];
@@ -38,18 +33,12 @@ export function countRefusal(cause: FailureCause): void {
 }
 
 function perCluster(name: string, help: string, value: (connection: CableConnection) => number | undefined): void {
-  METRICS.registerMetric(
-    new Gauge({
-      name, help, labelNames: ['remote_cluster'], registers: [],
-      collect() {
-        this.reset();
-        for (const connection of observed.connections()) {
-          const is = value(connection);
-          if (is !== undefined) this.set({ remote_cluster: connection.clusterId }, is);
-        }
-      },
-    }),
-  );
+  gaugeAtScrape(name, help, ['remote_cluster'], (gauge) => {
+    for (const connection of observed.connections()) {
+      const is = value(connection);
+      if (is !== undefined) gauge.set({ remote_cluster: connection.clusterId }, is);
+    }
+  });
 }
 
 perCluster('isthmus_gateway_connected', 'Whether there is a gateway connection to the cluster.', ({ status }) => (
@@ -63,15 +52,11 @@ perCluster(
 perCluster('isthmus_gateway_rx_bytes', 'Bytes that came from the cluster.', ({ rxBytes }) => rxBytes);
 perCluster('isthmus_gateway_tx_bytes', 'Bytes that went to the cluster.', ({ txBytes }) => txBytes);
 
-METRICS.registerMetric(
-  new Gauge({
-    name: 'isthmus_gateway_certificate_expiry_timestamp_seconds',
-    help: "When this cluster's certificate in the clusterset expires, in seconds since the epoch.", registers: [],
-    collect() {
-      this.reset();
-      const end = observed.certificateEndMs();
-      if (end === undefined) this.remove();
-      else this.set(end / 1_000);
-    },
-  }),
+gaugeAtScrape(
+  'isthmus_gateway_certificate_expiry_timestamp_seconds',
+  "When this cluster's certificate in the clusterset expires, in seconds since the epoch.", [], (expiry) => {
+    const end = observed.certificateEndMs();
+    if (end === undefined) expiry.remove();
+    else expiry.set(end / 1_000);
+  },
 );
