@@ -9,11 +9,6 @@ import { errorText } from './output/error-text.ts';
 /** The exit code of a program whose reader went away (128 + SIGPIPE), as of `isthmus get pods | head -1`. */
 const BROKEN_PIPE_EXIT_CODE = 141;
 
-/** Whether this is the reason of `untilStopped`'s signal: a call was interrupted by the user. */
-function isStopSignal(thrown: unknown): thrown is string {
-  return typeof thrown === 'string' && thrown.startsWith('SIG');
-}
-
 /** Runs what `argv`, as of the process, asks for. Never rejects. */
 export async function runCommandLine(isthmus: Command, argv: readonly string[]): Promise<void> {
   speakAsOne(isthmus);
@@ -55,7 +50,7 @@ function parserError(text: string, command: string): string {
 function report(error: unknown, debug: boolean): void {
   if (error instanceof CommanderError) return error.exitCode === 0 ? undefined : exitWith(error.exitCode);
   if (isBrokenPipe(error)) return exitWith(BROKEN_PIPE_EXIT_CODE);
-  if (isStopSignal(error)) return exitWith(interruptedExitCode);
+  if (typeof error === 'string' && error.startsWith('SIG')) return exitWith(interruptedExitCode);
   console.error(`isthmus: ${errorText(error)}`);
   if (debug && error instanceof Error) console.error(error.stack);
   exitWith(1);

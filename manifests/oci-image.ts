@@ -78,7 +78,9 @@ export async function writeImage(
   out: OciLayoutWriter, base: string, layer: Buffer, config: ContainerConfig,
 ): Promise<Descriptor> {
   const ours = { layer: await out.blob(MEDIA_TYPES.layer, layer), diffId: digestOf(gunzipSync(layer)), config };
-  const images = differing(await platformsOf(base, await readIndex(base)));
+  const found = await platformsOf(base, await readIndex(base));
+  // each image once: tools add to a layout what it has already
+  const images = [...new Map(found.map((image) => [image.digest, image])).values()];
   if (images.length === 0) throw new Error(
     `${base} has no container image; copy one with "crane pull --format=oci IMAGE DIR"`,
   );
@@ -108,11 +110,6 @@ async function platformsOf(base: string, found: readonly Descriptor[]): Promise<
 /** `linux/arm64/v8`. */
 function nameOf(platform: Descriptor['platform']): string {
   return [platform?.os, platform?.architecture, platform?.variant].filter((part) => part !== undefined).join('/');
-}
-
-/** Each image once: tools add to a layout what it has already. */
-function differing(images: readonly Descriptor[]): readonly Descriptor[] {
-  return [...new Map(images.map((image) => [image.digest, image])).values()];
 }
 
 async function writePlatform(out: OciLayoutWriter, base: string, image: Descriptor, ours: {

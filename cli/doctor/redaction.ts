@@ -32,14 +32,10 @@ export function redactedText(text: string): string {
 
 /** An object without its secrets; keys stay, for they are what one looks for. */
 export function redactedObject(object: unknown): unknown {
-  return isRecord(object) && holdsSecrets(object)
+  // ConfigMaps, too: their contents belong to users
+  return isRecord(object) && (object['kind'] === 'Secret' || object['kind'] === 'ConfigMap')
     ? { ...redacted({ ...object, data: undefined, stringData: undefined }), data: names(object['data']) }
     : redacted(object);
-}
-
-/** ConfigMaps, too: their contents belong to users. */
-function holdsSecrets({ kind }: Readonly<Record<string, unknown>>): boolean {
-  return kind === 'Secret' || kind === 'ConfigMap';
 }
 
 function names(data: unknown): Readonly<Record<string, string>> {

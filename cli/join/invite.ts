@@ -141,7 +141,8 @@ export async function inviteSource(
       "API server's certificate.",
   );
   const { installNamespace, namespace, targetName, tokenSeconds } = offer;
-  if (namespace !== undefined) await requireNamespace(client, namespace, signal);
+  if (namespace !== undefined) await client.get(NAMESPACES, { name: namespace }, signal)
+    .catch(orNotFound(`This cluster has no namespace ${namespace}: create it first.`));
   const [key, issuer] =
     await Promise.all([invitationKey(client, keyNamespace(installNamespace), signal), readClusterId(client, signal)]);
   // by the clock of the cluster that will judge the token: that of this machine may be off
@@ -160,11 +161,6 @@ export async function inviteSource(
   return {
     name, token: await signToken({ issuer, audience: INVITATION_AUDIENCE, id: name, ...times, data: { ...data } }, key),
   };
-}
-
-async function requireNamespace(client: ClusterClient, name: string, signal: AbortSignal): Promise<void> {
-  const found = await client.get(NAMESPACES, { name }, signal).catch(unless(isNotFound));
-  if (found === undefined) throw new AppError('NotFound', `This cluster has no namespace ${name}: create it first.`);
 }
 
 /** One key for all invitations of this cluster, created with the first. */

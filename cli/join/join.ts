@@ -95,7 +95,8 @@ export async function joinTarget(
   const { signal } = progress;
   const data = toInvitationData(unverifiedData(token) ?? {});
   if (data === undefined) throw new AppError('BadInput', 'This is not a complete token of "isthmus invite".');
-  await requireInstalled(client, signal);
+  await client.listPage(CLUSTER_TARGETS, {}, { limit: 1 }, signal)
+    .catch(orNotFound('This cluster does not serve the kinds of Isthmus: run "isthmus install" here first.'));
   const sourceId = await readClusterId(client, signal);
   const name = joiner.name ?? data.targetName;
   const member = { gatewayCluster: joiner.route?.clusterId, podPlaneCluster: joiner.podPlaneCluster };
@@ -120,11 +121,6 @@ export async function joinTarget(
   await follow(peering);
   await deleteJoinKey(client, peering, signal);
   return peering;
-}
-
-async function requireInstalled(client: ClusterClient, signal: AbortSignal): Promise<void> {
-  await client.listPage(CLUSTER_TARGETS, {}, { limit: 1 }, signal)
-    .catch(orNotFound('This cluster does not serve the kinds of Isthmus: run "isthmus install" here first.'));
 }
 
 interface OpenInvitation {

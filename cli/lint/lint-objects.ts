@@ -4,7 +4,7 @@ import { schemaProblem } from '../convert/schema-problems.ts';
 import { policyProblem } from '../../scheduler/snapshot/policy-problem.ts';
 import { titleOf, type Manifest } from '../translation/manifest.ts';
 import { constraintRemarks } from './constraint-rules.ts';
-import { electionRemarks, lintedPods, namespaceRemarks, namespacesIn, type LintedPods } from './linted-pods.ts';
+import { electionRemarks, lintedPods, namespaceRemarks, namespacesIn } from './linted-pods.ts';
 import { networkRemarks } from './network-rules.ts';
 import { podRemarks } from './pod-rules.ts';
 import { error, type Remark } from './remark.ts';
@@ -34,15 +34,11 @@ export function lintObjects(given: readonly LintedObject[], fallback: string): r
     const remarks = [
       ...namespaceRemarks(object), ...schemaRemarks(object),
       ...networkRemarks(object, all.filter((other) => other.namespace === namespace)),
-      ...(pods === undefined ? [] : [...electionRemarks(pods, namespaces), ...electedRemarks(pods, all)]),
+      ...(pods === undefined ? [] : electionRemarks(pods, namespaces)),
+      ...(pods?.elected === undefined ? [] : [...podRemarks(pods), ...constraintRemarks(pods, all)]),
     ];
     return remarks.map((remark) => ({ path, line: object.line ?? 1, object: titleOf(object), ...remark }));
   });
-}
-
-function electedRemarks(pods: LintedPods, all: readonly LintedPods[]): readonly Remark[] {
-  if (pods.elected === undefined) return [];
-  return [...podRemarks(pods), ...constraintRemarks(pods, all)];
 }
 
 /** Objects of Isthmus that an API server or the scheduler would reject. */

@@ -73,7 +73,8 @@ function adoptionOf(
     ({ metadata }) =>
       metadata.namespace === proxy.metadata.namespace && metadata.labels?.[PARENT_UID_LABEL] === proxy.metadata.uid,
   );
-  const [chaperon] = own.length > 1 ? own.filter(({ metadata }) => isPlaced(delegateOf(metadata, delegates))) : own;
+  const [chaperon] =
+    own.length > 1 ? own.filter(({ metadata }) => delegateOf(metadata, delegates)?.spec.nodeName) : own;
   if (chaperon === undefined) {
     return { pod, why: 'its PodChaperon is not in the target; delete the pod, so that it is recreated' };
   }
@@ -89,10 +90,6 @@ function adoptionOf(
 
 function delegateOf({ namespace, name }: ObjectMeta, delegates: readonly Pod[]): Pod | undefined {
   return delegates.find(({ metadata }) => metadata.namespace === namespace && metadata.name === name);
-}
-
-function isPlaced(delegate: Pod | undefined): boolean {
-  return (delegate?.spec.nodeName ?? '') !== '';
 }
 
 interface AdoptedBy {

@@ -160,7 +160,9 @@ export class PodJourney extends Observed implements Running {
     const state = pod === undefined ? undefined : await this.#inputs.value.look();
     if (pod === undefined || state === undefined) return false;
     const { state: whatIf, choice } = 'sessions' in state ? whatIfState(pod, state, this.#at) : { state };
-    const explanation = 'sessions' in whatIf ? await explanationOf(pod, whatIf, signal) : whatIf;
+    const explanation = 'sessions' in whatIf
+      ? await explainWithDryRun(pod, whatIf, signal).catch((error: unknown) => unreadablePartOf(EVALUATION, error))
+      : whatIf;
     // what was planned on the state before does not belong to this one
     [this.#choice, this.#explanation, this.#planned] = [choice, explanation, undefined];
     this.#planned = 'sessions' in whatIf && !('advice' in explanation)
@@ -191,10 +193,6 @@ export class PodJourney extends Observed implements Running {
     const [pod] = knownRecords(this.#pod.reading) ?? [];
     return pod === undefined || targets === undefined ? undefined : knownOf(pod, targets);
   }
-}
-
-async function explanationOf(pod: Pod, state: LiveState, signal: AbortSignal): Promise<Explanation | UnreadablePart> {
-  return explainWithDryRun(pod, state, signal).catch((error: unknown) => unreadablePartOf(EVALUATION, error));
 }
 
 function unreadablePartOf(what: string, error: unknown): UnreadablePart {

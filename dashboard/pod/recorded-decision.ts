@@ -26,13 +26,11 @@ export function readRecord(text: string): RecordedDecision | undefined {
   return {
     target: nameOf(target), score, tier: typeof tier === 'number' ? tier : undefined,
     isAfterScaleUp: afterScaleUp === true,
-    rejected: rejected.map(([key, reason]) => ({ target: nameOf(key), reason: textOf(reason).slice(0, LONGEST) })),
+    rejected: rejected.map(([key, reason]) => (
+      { target: nameOf(key), reason: typeof reason === 'string' ? reason.slice(0, LONGEST) : '' }
+    )),
     more: typeof more === 'number' ? more : 0,
   };
-}
-
-function textOf(reason: unknown): string {
-  return typeof reason === 'string' ? reason : '';
 }
 
 function nameOf(key: string): string {

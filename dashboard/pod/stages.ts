@@ -61,7 +61,7 @@ function sent(pod: Pod, targetSide: TargetSide): Reached {
   const stage = { title: 'Target chosen', where: 'target' } as const;
   if (targetSide.kind === 'found') {
     const { sentAt, delegate, target } = targetSide;
-    const at = sentAt === undefined ? delegate?.metadata.creationTimestamp : timeOf(sentAt);
+    const at = sentAt === undefined ? delegate?.metadata.creationTimestamp : new Date(sentAt).toISOString();
     return { ...stage, isDone: true, at, note: shortTargetName(target) };
   }
   if (isBoundPod(pod)) return { ...stage, isDone: true, note: targetOf(pod) };
@@ -154,8 +154,4 @@ function statesOf(reached: readonly Reached[]): readonly Stage[] {
 
 function scheduledOf({ status }: Pod): Condition | undefined {
   return findCondition(status?.conditions, 'PodScheduled');
-}
-
-function timeOf(ms: number): string {
-  return new Date(ms).toISOString();
 }

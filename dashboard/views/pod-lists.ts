@@ -14,7 +14,7 @@ const WAITING = 'none';
 export function podsScreen(source: SeenSource, filters: Filters): PodsScreen | undefined {
   const pods = filtered(source, filters);
   if (pods === undefined) return undefined;
-  const rows = pods.toSorted(byName);
+  const rows = pods.toSorted((one, other) => (one.key < other.key ? -1 : 1));
   return {
     screen: 'pods', rows: rows.slice(0, MOST_ROWS).map(rowOf), total: rows.length,
     targets: targetsOf(rows), unreadable: unreadableIn({ pods: source.pods }, source.namespace),
@@ -51,10 +51,6 @@ function matches(pod: SeenPod, { namespace, target, status, workload, text }: Fi
     && (status === undefined || pod.status.toLowerCase() === status.toLowerCase())
     && (workload === undefined || pod.workload === workload)
     && (text === undefined || `${pod.key} ${pod.workload}`.toLowerCase().includes(text.toLowerCase()));
-}
-
-function byName(one: SeenPod, other: SeenPod): number {
-  return one.key < other.key ? -1 : 1;
 }
 
 /** Without what only the server needs. */

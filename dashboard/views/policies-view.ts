@@ -38,7 +38,7 @@ export function policiesScreen(
   const readings = [policies, clusterPolicies, namespaces, clusterTargets, targets, nodes, pods];
   if (readings.some(({ kind }) => kind === 'reading')) return undefined;
   const seen: readonly AnyPolicy[] = [...(knownRecords(policies) ?? []), ...(knownRecords(clusterPolicies) ?? [])];
-  const rows = seen.filter((policy) => matches(policy, text))
+  const rows = seen.filter(({ metadata }) => objectKey(metadata).toLowerCase().includes(text.toLowerCase()))
     .toSorted((one, other) => (objectKey(one.metadata) < objectKey(other.metadata) ? -1 : 1));
   const labels = knownRecords(namespaces)?.map(({ metadata }) => [metadata.name ?? '', metadata.labels ?? {}] as const);
   const context = {
@@ -70,10 +70,6 @@ interface LabelledTarget {
   readonly name: string;
   readonly namespace: string | undefined;
   readonly labels: TargetLabels;
-}
-
-function matches({ metadata }: AnyPolicy, text: string): boolean {
-  return objectKey(metadata).toLowerCase().includes(text.toLowerCase());
 }
 
 /** Targets with a virtual node: nothing is known of the labels of others. Undefined where nodes cannot be read. */

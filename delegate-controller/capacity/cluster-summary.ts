@@ -35,7 +35,7 @@ export function toClusterSummary(ledger: NodeLedger, grouper: NodeGrouper, obser
   return {
     apiVersion: ADMIRALTY_API_VERSION,
     kind: 'ClusterSummary',
-    metadata: { name: CLUSTER_SUMMARY_NAME, labels: agreedLabels(ledger) },
+    metadata: { name: CLUSTER_SUMMARY_NAME, labels: singleValues([...ledger.labels]) },
     capacity: formatResourceList(total(states, ({ node }) => node.capacity)),
     allocatable: formatResourceList(total(states, ({ node }) => node.allocatable)),
     free: formatResourceList(total(states, freeAmounts)),
@@ -80,11 +80,6 @@ function inOrder(amounts: ReadonlyMap<string, number>): ResourceAmounts {
 }
 
 // --- labels
-
-/** Keys whose value is equal on all nodes that have them (aggregated labels). */
-function agreedLabels({ labels }: NodeLedger): StringMap {
-  return singleValues([...labels]);
-}
 
 function commonLabels({ labels, size }: NodeLedger): StringMap {
   return singleValues([...labels].filter(([, values]) => [...values.values()][0] === size));

@@ -48,7 +48,7 @@ export class DelegateEvents {
     if (isShown) messages.add(message);
     return {
       regarding: regardingPod(proxy), type: 'Warning', reason, action: 'ShowDelegateEvent',
-      note: `${target}: ${isShown ? printable(note) : FURTHER}`, perNote: true,
+      note: `${target}: ${isShown ? note.slice(0, 1_024).replace(/\p{Cc}+/gu, ' ') : FURTHER}`, perNote: true,
     };
   }
 
@@ -56,8 +56,4 @@ export class DelegateEvents {
   forget(uid: string): void {
     this.#shown.delete(uid);
   }
-}
-
-function printable(note: string): string {
-  return note.slice(0, 1_024).replace(/\p{Cc}+/gu, ' ');
 }

@@ -17,7 +17,8 @@ export function parseWeights(text: string): ParsedWeights {
     if (!isScoreName(name)) return {
       kind: 'invalid', message: `there is no score ${JSON.stringify(name)}; there are ${SCORE_NAMES.join(', ')}`,
     };
-    if (weight === undefined || more.length > 0 || !isWeight(weight)) return {
+    const isWeight = /^\d+(?:\.\d+)?$/.test(weight ?? '') && Number(weight) <= MAX_WEIGHT;
+    if (more.length > 0 || !isWeight) return {
       kind: 'invalid', message: `the weight of ${name} must be a number from 0 to ${MAX_WEIGHT}, as in ${name}=1`,
     };
   }
@@ -27,8 +28,4 @@ export function parseWeights(text: string): ParsedWeights {
 /** Whether a text is the name of a score. */
 export function isScoreName(name: string): name is ScoreName {
   return SCORE_NAMES.some((known) => known === name);
-}
-
-function isWeight(text: string): boolean {
-  return /^\d+(?:\.\d+)?$/.test(text) && Number(text) <= MAX_WEIGHT;
 }

@@ -37,7 +37,9 @@ export class PlacementInputs {
     this.namespaces =
       new Informer({ ...shared, type: NAMESPACES, project: ({ metadata }: Namespace) => metadata.labels ?? {} });
     this.policies = [PLACEMENT_POLICIES, CLUSTER_PLACEMENT_POLICIES].map((type) => (
-      new Informer<PlacementPolicy | ClusterPlacementPolicy, PolicyRecord>({ ...shared, type, project: toPolicyRecord })
+      new Informer<PlacementPolicy | ClusterPlacementPolicy, PolicyRecord>(
+        { ...shared, type, project: (object) => ({ ...toKnownPolicy(object), object }) },
+      )
     ));
   }
 
@@ -102,8 +104,4 @@ function toNodeRecord({ metadata: { name = '', labels = {}, annotations }, spec 
     metadata: { name, labels, ...(listed !== undefined && { annotations: { [TARGET_LABELS_ANNOTATION]: listed } }) },
     spec: { ...(unschedulable !== undefined && { unschedulable }), ...(taints && { taints }) },
   };
-}
-
-function toPolicyRecord(object: PlacementPolicy | ClusterPlacementPolicy): PolicyRecord {
-  return { ...toKnownPolicy(object), object };
 }

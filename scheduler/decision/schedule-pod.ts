@@ -72,14 +72,10 @@ export function rankTarget(
   return {
     target,
     tier: tierOf(pod.placement?.rules, target) ?? 0,
-    afterScaleUp: !fitsNow(pod, target) && fitsAfterScaleUp(pod, target),
+    afterScaleUp: target.capacity?.hasRoomFor(requirementsIn(pod, target)) !== true && fitsAfterScaleUp(pod, target),
     replicaShareExcess: shareRank === undefined ? 0 : (shareRank(target) ?? Infinity),
     score: weightedMean(scores, target),
   };
-}
-
-function fitsNow(pod: PodToSchedule, target: TargetSnapshot): boolean {
-  return target.capacity?.hasRoomFor(requirementsIn(pod, target)) ?? false;
 }
 
 function bestOf(ranked: readonly RankedTarget[]): RankedTarget | undefined {

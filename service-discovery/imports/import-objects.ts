@@ -77,7 +77,7 @@ function ownLabels(name: string) {
 function toServiceImport({ merged, ips }: ImportView, slices: readonly EndpointSlice[]): ServiceImport {
   const { namespace, name, labels, annotations, settings } = merged;
   const isOne = settings.type === 'ClusterSetIP';
-  const ipFamilies = isOne ? ips.map(familyOf) : familiesOf(slices);
+  const ipFamilies = isOne ? ips.map((ip) => (ip.includes(':') ? 'IPv6' : 'IPv4')) : familiesOf(slices);
   return {
     apiVersion: 'multicluster.x-k8s.io/v1beta1', kind: 'ServiceImport',
     metadata: {
@@ -86,10 +86,6 @@ function toServiceImport({ merged, ips }: ImportView, slices: readonly EndpointS
     },
     spec: { ...settings, ...(isOne && ips.length > 0 && { ips }), ...(ipFamilies.length > 0 && { ipFamilies }) },
   };
-}
-
-function familyOf(ip: string): IpFamily {
-  return ip.includes(':') ? 'IPv6' : 'IPv4';
 }
 
 /** A headless import has no address of its own: its families are those of its endpoints. */

@@ -38,7 +38,8 @@ export class Standby {
     const { client, installNamespace: namespace, actsInSource, logger } = options;
     this.#records = new Informer<KubernetesObject, string>({
       client, logger, type: CONFIG_MAPS,
-      selection: { namespace, fieldSelector: `metadata.name=${MIGRATION_CONFIG_MAP}` }, project: standbyReason,
+      selection: { namespace, fieldSelector: `metadata.name=${MIGRATION_CONFIG_MAP}` },
+      project: (record) => dataOf(record)[MIGRATION_STANDBY_KEY],
     });
     const inform = fullInformersOf({ client, logger });
     this.#leases = (actsInSource ? ADMIRALTY_SOURCE_LEASES : []).map((name) => inform(LEASES, { name }));
@@ -94,11 +95,6 @@ export class Standby {
       await Promise.all([CLUSTER_TARGETS, TARGETS].map((type) => client.listPage(type, {}, { limit: 1 }, signal)));
     return lists.some(({ items }) => items.length > 0);
   }
-}
-
-/** What a migration's record says about standing by; undefined when the components may act. */
-function standbyReason(record: KubernetesObject): string | undefined {
-  return dataOf(record)[MIGRATION_STANDBY_KEY];
 }
 
 /** Why elected pods must not be sent to our webhook; undefined when the record allows it. */

@@ -54,7 +54,10 @@ export function startRulesController(
     const question = probeEvent({ installNamespace, instance: hostname(), at: new Date() });
     if (!isProbeAnswered(await client.dryRunCreate(EVENTS, question, signal))) {
       unanswered += 1;
-      if (unanswered % TELL_AFTER === 0) tellNotReached(events, logger);
+      if (unanswered % TELL_AFTER === 0) {
+        logger.warn({}, 'the API server does not reach this webhook: elected pods run in this cluster');
+        events.record(notReached());
+      }
       return { kind: 'requeue-after', ms: askEveryMs };
     }
     unanswered = 0;
@@ -83,11 +86,6 @@ async function whyToWait(
   const off = record === undefined ? undefined : webhookOffReason(record);
   if (off !== undefined) return off;
   return otherAdmiraltyWebhook(await client.list(MUTATING_WEBHOOK_CONFIGURATIONS, {}, signal));
-}
-
-function tellNotReached(events: EventSink, logger: Logger): void {
-  logger.warn({}, 'the API server does not reach this webhook: elected pods run in this cluster');
-  events.record(notReached());
 }
 
 function notReached(): EventRecord {
