@@ -2,7 +2,7 @@
 // replica writes; see import-plan.ts and export-plan.ts.
 import type { Logger } from 'pino';
 import { SERVICE_IMPORTS, type ServiceImport } from '../api/kinds/service-discovery.ts';
-import { ignoreStale, isAlreadyExists } from '../kubernetes/flow/api-error.ts';
+import { ignoreLate, ignoreStale } from '../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../kubernetes/controller/controller.ts';
 import { executeEach, executePlan } from '../kubernetes/controller/execute-plan.ts';
@@ -118,9 +118,4 @@ class Services {
       { patchType: 'merge', patch: { metadata: { uid }, status } }, signal,
     ).catch(ignoreStale);
   }
-}
-
-/** The object may exist although the cache does not show it yet. */
-function ignoreLate(error: unknown): void {
-  if (!isAlreadyExists(error)) ignoreStale(error);
 }

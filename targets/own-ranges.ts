@@ -9,7 +9,7 @@ import { NODES, SERVICE_CIDRS } from '../api/resource-types.ts';
 import { ENDPOINT_SLICES } from '../api/objects/endpoint-slice.ts';
 import { parseRange, RangeSet, type IpRange } from '../model/network/ip-range.ts';
 import { messageOf } from '../process/errors.ts';
-import { isForbidden, isNotFound } from '../kubernetes/flow/api-error.ts';
+import { isUnreadable } from '../kubernetes/flow/api-error.ts';
 import { delay } from '../kubernetes/flow/backoff.ts';
 import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
 import { FieldReader } from '../kubernetes/json/json-fields.ts';
@@ -143,7 +143,7 @@ export class OwnRanges {
       return (this.#last[source] = await ask());
     } catch (error) {
       this.#options.logger.debug({ error: messageOf(error) }, 'some of the ranges of this cluster cannot be read');
-      if (!isForbidden(error) && !isNotFound(error)) this.#unread.add(source);
+      if (!isUnreadable(error)) this.#unread.add(source);
       return this.#last[source] ?? [];
     }
   }

@@ -1,7 +1,7 @@
 // Discovers a target's pod-plane member for `spec.podPlane`: peering has administrator permissions in both clusters, so
 // both are queried.
 import { CLUSTERSET_MEMBERS, CLUSTERSET_ENDPOINTS } from '../../api/resource-types.ts';
-import { isForbidden, isNotFound } from '../../kubernetes/flow/api-error.ts';
+import { isUnreadable } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { findPlaneMember, type ClustersetObjects } from '../../model/network/pod-plane.ts';
 import type { Progress } from './apply-objects.ts';
@@ -50,7 +50,7 @@ async function readClusterset(
       ]);
     return { clusters, endpoints };
   } catch (error) {
-    if (isNotFound(error) || isForbidden(error)) return { clusters: [], endpoints: [] };
+    if (isUnreadable(error)) return { clusters: [], endpoints: [] };
     throw error;
   }
 }

@@ -6,7 +6,7 @@ import {
   ALL_SOURCES, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, SOURCES_LABEL,
 } from '../../api/objects/keys.ts';
 import { CLUSTER_SOURCES, NAMESPACES, SOURCES } from '../../api/resource-types.ts';
-import { isForbidden, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
+import { isForbidden, isNotFound, isUnreadable, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { isAllowedIn } from '../../model/access/source-grants.ts';
 import { isSystemNamespace } from '../../model/access/system-namespaces.ts';
@@ -46,6 +46,7 @@ async function setSources(kind: string, name: string, flags: AllowFlags, sources
   const value = sourcesLabel(kind, name, { installNamespace: flags.installNamespace, sources });
   await withCluster(flags, 'cli', async ({ client }, signal) => {
     await requireSources(client, sources, signal);
+    // who may label a namespace need not be able to read it
     const before = await client.get(NAMESPACES, { name }, signal).catch(unless(isUnreadable));
     const patch = { metadata: { labels: { [SOURCES_LABEL]: value } } };
     const patched = await client.patch(NAMESPACES, { name }, { patchType: 'merge', patch }, signal)
@@ -63,11 +64,6 @@ async function setSources(kind: string, name: string, flags: AllowFlags, sources
     const others = (exempt ?? []).filter((source) => !sources.includes(source));
     console.log(outcomeText(name, before?.metadata.labels ?? {}, sources, others));
   });
-}
-
-/** Who may label a namespace need not be able to read it. */
-function isUnreadable(error: unknown): boolean {
-  return isNotFound(error) || isForbidden(error);
 }
 
 interface LabelledNamespace {

@@ -1,7 +1,7 @@
 // Copies of Secrets in any target: reported where the target supports SecretCopies, now or after its next update;
 // otherwise listed and read.
 import { forwardAbort, onAbort } from '../../kubernetes/flow/abort.ts';
-import { isForbidden, isNotFound } from '../../kubernetes/flow/api-error.ts';
+import { isUnreadable } from '../../kubernetes/flow/api-error.ts';
 import type { ConnectionState } from '../../kubernetes/watch/informer.ts';
 import type { Copies, CopiesOptions, CopyWrite, Written } from './copy-writer.ts';
 import type { CopyObject, SourceObject } from './follow-plan.ts';
@@ -47,7 +47,8 @@ export class SecretCopies implements Copies {
 
   run(signal: AbortSignal): void {
     this.#reported.onConnection((state) => {
-      if (state.kind === 'broken' && isDenied(state.error) && !this.#reported.hasSynced) this.#startReading(signal);
+      // the kind is not served there, or its permissions were not granted
+      if (state.kind === 'broken' && isUnreadable(state.error) && !this.#reported.hasSynced) this.#startReading(signal);
     });
     this.#reported.onListed(() => {
       // the target serves SecretCopies now, and its controller may not have written one yet
@@ -74,9 +75,4 @@ export class SecretCopies implements Copies {
     onAbort(stop.signal, forwardAbort([signal], stop));
     this.#read.copies.run(stop.signal);
   }
-}
-
-/** The kind is not served there, or its permissions were not granted. */
-function isDenied(error: unknown): boolean {
-  return isForbidden(error) || isNotFound(error);
 }

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { ClustersetMember, ClustersetEndpoint } from '../../api/kinds/gateway.ts';
 import type { TargetSpec } from '../../api/kinds/cluster-target.ts';
 import { CLUSTERSET_MEMBERS, CLUSTERSET_ENDPOINTS } from '../../api/resource-types.ts';
-import { isForbidden, isNotFound } from '../../kubernetes/flow/api-error.ts';
+import { isUnreadable } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import type { Informer } from '../../kubernetes/watch/informer.ts';
 import { fullInformersOf } from '../../kubernetes/watch/full-objects.ts';
@@ -95,7 +95,7 @@ function untilRefused(
 ): Promise<void> {
   return new Promise((resolve) => {
     informer.onConnection((state) => {
-      if (state.kind === 'broken' && (isNotFound(state.error) || isForbidden(state.error))) resolve();
+      if (state.kind === 'broken' && isUnreadable(state.error)) resolve();
     });
   });
 }

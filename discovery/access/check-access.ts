@@ -3,7 +3,7 @@
 import { AppError, messageOf } from '../../process/errors.ts';
 import { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { readClusterId } from '../../kubernetes/client/cluster-id.ts';
-import { isForbidden, isNotFound, isUnauthorized } from '../../kubernetes/flow/api-error.ts';
+import { isUnauthorized, isUnreadable } from '../../kubernetes/flow/api-error.ts';
 import { readKubeconfig, type ClusterConnection } from '../../kubernetes/credentials/kubeconfig.ts';
 import { Transport } from '../../kubernetes/http/transport.ts';
 import type { TenantRules } from '../../targets/access/tenant-rules.ts';
@@ -87,7 +87,7 @@ async function identify(
     return { kind: 'answered', kubeconfig, clusterId: await readClusterId(client, signal) };
   } catch (error) {
     signal.throwIfAborted();
-    if (isForbidden(error) || isNotFound(error)) return { kind: 'answered', kubeconfig, clusterId: undefined };
+    if (isUnreadable(error)) return { kind: 'answered', kubeconfig, clusterId: undefined };
     return { kind: 'unanswered', message: failureOf(error, connection) };
   } finally {
     void client.transport.close();

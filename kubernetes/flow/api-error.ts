@@ -66,6 +66,11 @@ export function isForbidden(thrown: unknown): boolean {
   return thrown instanceof ApiError && thrown.status === 403;
 }
 
+/** Whether the object, or its resource type, cannot be read: it is not there, or the call was forbidden. */
+export function isUnreadable(thrown: unknown): boolean {
+  return isNotFound(thrown) || isForbidden(thrown);
+}
+
 /** Whether nothing can be created in a namespace that is being deleted, evictions among it (NamespaceLifecycle). */
 export function isInEndingNamespace(thrown: unknown): boolean {
   return isForbidden(thrown) && (thrown as ApiError).message.endsWith('because it is being terminated');
@@ -107,6 +112,11 @@ export function isRejection(thrown: unknown): boolean {
  */
 export function ignoreStale(thrown: unknown): void {
   if (!isNotFound(thrown) && !isConflict(thrown)) throw thrown;
+}
+
+/** The same for a plan that creates: the object may exist although the cache does not show it yet. */
+export function ignoreLate(thrown: unknown): void {
+  if (!isAlreadyExists(thrown)) ignoreStale(thrown);
 }
 
 /** For `catch`: returns undefined for an expected error and rethrows any other. */

@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { DEFAULT_KUBECONFIG_KEY } from '../../api/kinds/cluster-target.ts';
 import type { Secret } from '../../api/objects/core.ts';
 import { SECRETS } from '../../api/resource-types.ts';
-import { isForbidden, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
+import { isUnreadable, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
 import { requestToken } from '../../kubernetes/client/service-account-token.ts';
@@ -95,6 +95,5 @@ function secretRefOf({ targets, installNamespace }: CredentialOptions, targetKey
 function readOwn(
   source: ClusterClient, { namespace, name }: SecretKeyRef, signal: AbortSignal,
 ): Promise<Secret | undefined> {
-  return source.get(SECRETS, { namespace, name }, signal)
-    .catch(unless((error) => isNotFound(error) || isForbidden(error)));
+  return source.get(SECRETS, { namespace, name }, signal).catch(unless(isUnreadable));
 }

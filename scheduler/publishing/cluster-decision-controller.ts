@@ -7,7 +7,7 @@ import { CLUSTER_DECISIONS, TARGET_DISCOVERIES } from '../../api/resource-types.
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { DONE, startController } from '../../kubernetes/controller/controller.ts';
 import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
-import { ignoreStale, isAlreadyExists } from '../../kubernetes/flow/api-error.ts';
+import { ignoreLate, ignoreStale } from '../../kubernetes/flow/api-error.ts';
 import { fullInformersOf } from '../../kubernetes/watch/full-objects.ts';
 import { NOTHING, type Plan } from '../../model/objects/plan.ts';
 import { argoClusterNames } from '../../model/naming/argo-cluster-names.ts';
@@ -47,7 +47,7 @@ export function startClusterDecisions(options: ClusterDecisionOptions, signal: A
     const context = { targets: state.views.snapshots(), placement: state.context, names, now: now.getTime() };
     const plan = planDecisionStatus(decision, chooseClusters(decision, context), now.toISOString());
     await executePlan(source, plan, signal).catch(ignoreStale);
-    await executePlan(source, slicesOf(decision, context, inventory), signal).catch(ignoreUndelivered);
+    await executePlan(source, slicesOf(decision, context, inventory), signal).catch(ignoreLate);
     return { kind: 'requeue-after', ms: INTERVAL_MS } as const;
   };
   const ready = Promise.all([inputs.untilReadOrBroken(), targets.untilSynced()]);
@@ -83,11 +83,6 @@ function slicesOf(decision: ClusterDecision, context: ClusterDecisionContext, in
   const names = new Map([...profiles].map((name) => [name, name]));
   const choice = chooseClusters({ ...decision, status: { decisions: published } }, { ...context, names });
   return planSlices(decision, choice, existing);
-}
-
-/** The watch has not delivered an object that was just created; when it does, the decision is reconciled again. */
-function ignoreUndelivered(error: unknown): void {
-  if (!isAlreadyExists(error)) ignoreStale(error);
 }
 
 /** Without targets that are being deleted. */

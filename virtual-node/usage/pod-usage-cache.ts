@@ -3,7 +3,7 @@
 import type { Pod } from '../../api/objects/core.ts';
 import { POD_METRICS } from '../../api/resource-types.ts';
 import { within } from '../../kubernetes/flow/abort.ts';
-import { isForbidden, isNotFound } from '../../kubernetes/flow/api-error.ts';
+import { isUnreadable } from '../../kubernetes/flow/api-error.ts';
 import type { Informer } from '../../kubernetes/watch/informer.ts';
 import type { TargetSession } from '../../targets/target-session.ts';
 import { objectKey } from '../../model/pod/pod.ts';
@@ -63,7 +63,7 @@ export class PodUsages {
       return { pods, node: nodeUsageAt(pods, known?.node, Date.now()), failed: false };
     } catch (error) {
       const kept = known?.node === undefined ? NOTHING : { ...NOTHING, node: known.node };
-      return { ...kept, failed: !isWithoutMetrics(error) };
+      return { ...kept, failed: !isUnreadable(error) }; // nothing serves the API, or the source may not read it there
     }
   }
 
@@ -73,9 +73,4 @@ export class PodUsages {
     const proxy = delegate && this.#proxies.get(delegate.parentKey);
     return proxy?.uid === delegate?.parentUid ? proxy : undefined;
   }
-}
-
-/** Nothing serves the API, or the source may not read it there. */
-function isWithoutMetrics(error: unknown): boolean {
-  return isForbidden(error) || isNotFound(error);
 }
