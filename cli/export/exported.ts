@@ -1,7 +1,6 @@
 // What the commands of `isthmus export` have in common: the targets that they are asked for, the objects that they
 // print, and the reasons why a target is not among them.
-import type { ClusterTarget, KubeconfigSecret } from '../../api/kinds/cluster-target.ts';
-import { DEFAULT_KUBECONFIG_KEY } from '../../api/kinds/cluster-target.ts';
+import { DEFAULT_KUBECONFIG_KEY, type ClusterTarget, type KubeconfigSecret } from '../../api/kinds/cluster-target.ts';
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { DISCOVERED_BY_LABEL, LEFT_REGISTRY_ANNOTATION, REGISTRY_ENTRY_ANNOTATION } from '../../api/objects/keys.ts';
 import type { RegistryChoice } from '../../api/registry/registry-choice.ts';

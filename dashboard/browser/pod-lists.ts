@@ -1,6 +1,5 @@
 // The screens of workloads, each with a bar that says where its pods are, of pods, and of pending ones.
-import { addressOf } from '../wire/routes.ts';
-import type { Filters } from '../wire/routes.ts';
+import { addressOf, type Filters } from '../wire/routes.ts';
 import type {
   PendingGroup, PendingScreen, PodRow, PodsScreen, WorkloadPart, WorkloadRow, WorkloadsScreen,
 } from '../wire/screens.ts';

@@ -2,8 +2,7 @@
 // draining target keeps its credentials until its pods have gone.
 import { hash } from 'node:crypto';
 import type { TargetTemplate } from '../../api/registry/target-template.ts';
-import type { ClusterTarget, TargetSpec } from '../../api/kinds/cluster-target.ts';
-import { DEFAULT_KUBECONFIG_KEY } from '../../api/kinds/cluster-target.ts';
+import { DEFAULT_KUBECONFIG_KEY, type ClusterTarget, type TargetSpec } from '../../api/kinds/cluster-target.ts';
 import type { Secret, StringMap } from '../../api/objects/core.ts';
 import { ADMIRALTY_API_VERSION } from '../../api/objects/group-version.ts';
 import {

@@ -4,13 +4,12 @@
 import {
   DAEMON_SETS_PATH, ELECTED_POD_RULES, ELECTING_LABELS, NAMESPACE_PATH, POD_PATH, REACHED_PATH, REACHED_WEBHOOK,
 } from '../../api/admission-rules.ts';
-import type { MutatingWebhookConfiguration } from '../../api/resource-types.ts';
+import type { MutatingWebhookConfiguration, WebhookConfiguration } from '../../api/resource-types.ts';
 import {
   ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, NOT_ELECTED, PROVIDER_KEY, REACHED_LABEL,
   REACHED_QUESTION,
 } from '../../api/objects/keys.ts';
 import { ADMIRALTY_GROUP, ISTHMUS_GROUP } from '../../api/objects/group-version.ts';
-import type { WebhookConfiguration } from '../../api/resource-types.ts';
 import { PART_OF } from '../../model/access/rbac-objects.ts';
 import { neverElectedNamespaces } from '../../model/access/system-namespaces.ts';
 

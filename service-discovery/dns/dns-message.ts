@@ -1,7 +1,6 @@
 // DNS messages as bytes (RFC 1035, 2308, 6891). A response too large for the client is truncated with TC set, so that
 // it retries over TCP. Responses are never answered, so that two servers cannot loop.
-import packet from 'dns-packet';
-import type { Answer, DecodedPacket, Packet, Question } from 'dns-packet';
+import packet, { type Answer, type DecodedPacket, type Packet, type Question } from 'dns-packet';
 import { CLUSTERSET_ZONE, parseName } from './dns-names.ts';
 import { TTL_SECONDS, type DnsAnswer, type DnsRecord } from './dns-answer.ts';
 
