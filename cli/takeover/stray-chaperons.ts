@@ -7,7 +7,7 @@ import {
   DELEGATE_FINALIZER, DELEGATE_NAME_ANNOTATION, PARENT_CLUSTER_LABEL, PARENT_UID_LABEL,
 } from '../../api/objects/keys.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
-import { deletionOf, type WaitingTakeover } from './waiting-takeover.ts';
+import { withdrawal, type WaitingTakeover } from './waiting-takeover.ts';
 
 /** What there is, and by which names the source is known in targets. */
 export interface StrayState {
@@ -46,7 +46,7 @@ export function planStrays({ proxies, inTargets, sourceNames }: StrayState): Wai
   );
   return {
     inTargets: inTargets.flatMap(({ target, chaperons }) => chaperons.filter(isStray).map(
-      (chaperon) => ({ target: target.key, plan: [deletionOf(chaperon)] }),
+      (chaperon) => withdrawal({ target: target.key, chaperon }),
     )),
     inSource: [],
   };

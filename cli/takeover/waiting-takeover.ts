@@ -6,7 +6,7 @@ import {
 } from '../../api/objects/keys.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { POD_CHAPERONS, PODS } from '../../api/resource-types.ts';
-import type { Command, Plan } from '../../model/objects/plan.ts';
+import { deletion, type Command, type Plan } from '../../model/objects/plan.ts';
 
 /** A PodChaperon that was made for a proxy, and whether its delegate has a node. */
 export interface Candidate {
@@ -62,7 +62,7 @@ export function planWaiting(
   const winner = candidates.find(({ isPlaced }) => isPlaced);
   // two targets may be one cluster
   const losers = candidates.filter(({ chaperon }) => chaperon.metadata.uid !== winner?.chaperon.metadata.uid);
-  const inTargets = losers.map(({ target, chaperon }) => ({ target, plan: [deletionOf(chaperon)] }));
+  const inTargets = losers.map(withdrawal);
   if (winner !== undefined) return { inTargets, inSource: [bindTo(proxy, winner.nodeName)] };
   return remains
     ? { inTargets, inSource: [], isWaiting: true }
@@ -71,7 +71,7 @@ export function planWaiting(
 
 /** A proxy that is being deleted: what was made for it goes; once nothing is left, nothing holds it any more. */
 export function planEnding(proxy: Pod, { candidates, remains }: MadeFor): WaitingTakeover {
-  const inTargets = candidates.map(({ target, chaperon }) => ({ target, plan: [deletionOf(chaperon)] }));
+  const inTargets = candidates.map(withdrawal);
   return remains ? { inTargets, inSource: [], isWaiting: true } : { inTargets, inSource: planFinalizers(proxy, []) };
 }
 
@@ -84,11 +84,11 @@ export function planFinalizers({ metadata }: Pod, wanted: readonly string[]): Pl
   return [{ kind: 'patch', type: PODS, at: { namespace, name }, patchType: 'merge', patch }];
 }
 
-/** Deletes this very PodChaperon; its delegate goes with it. */
-export function deletionOf({ metadata: { namespace, name = '', uid = '' } }: PodChaperon): Command {
-  return {
-    kind: 'delete', type: POD_CHAPERONS, at: { namespace, name }, preconditions: { uid }, propagation: 'Background',
-  };
+/** Deletes this very PodChaperon in its target; its delegate goes with it. */
+export function withdrawal(
+  { target, chaperon }: Pick<Candidate, 'target' | 'chaperon'>,
+): WaitingTakeover['inTargets'][number] {
+  return { target, plan: [deletion(POD_CHAPERONS, chaperon.metadata)] };
 }
 
 function bindTo({ metadata: { namespace, name, uid } }: Pod, nodeName: string): Command {

@@ -1,7 +1,7 @@
 // The writes that a chaperon's plan consists of: patches of the chaperon, and the delete of its delegate.
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { POD_CHAPERONS, PODS } from '../../api/resource-types.ts';
-import type { Plan } from '../../model/objects/plan.ts';
+import { deletion, type Plan } from '../../model/objects/plan.ts';
 import { splitKey } from '../../model/pod/pod.ts';
 import type { TargetPod } from '../target-cache/target-pod.ts';
 
@@ -26,8 +26,8 @@ export function versionOf(
 }
 
 /** Deletes this delegate and no later one of its name. */
-export function deletionOf({ key, uid }: TargetPod): Extract<Plan[number], { readonly kind: 'delete' }> {
-  return { kind: 'delete', type: PODS, at: splitKey(key), preconditions: { uid }, propagation: 'Background' };
+export function deletionOf({ key, uid }: TargetPod): ReturnType<typeof deletion> {
+  return deletion(PODS, { ...splitKey(key), uid });
 }
 
 function at(

@@ -5,7 +5,7 @@ import {
 } from '../../api/objects/keys.ts';
 import { apiVersionOf, SECRET_COPIES, SECRETS } from '../../api/resource-types.ts';
 import type { SecretCopy, SecretCopySpec } from '../../api/kinds/secret-copy.ts';
-import { NOTHING, type Plan } from '../../model/objects/plan.ts';
+import { deletion, NOTHING, type Plan } from '../../model/objects/plan.ts';
 import { splitKey } from '../../model/pod/pod.ts';
 import { copyDigest, isCopyOf } from './followed-copy.ts';
 import { FOLLOWED_KINDS, type FollowedKind } from './followed-kinds.ts';
@@ -44,10 +44,7 @@ export function toCopiedSecret(secret: Secret): CopiedSecret | undefined {
 export function planReport(key: string, secret: CopiedSecret | undefined, report: SecretReport | undefined): Plan {
   const at = splitKey(key);
   if (secret === undefined || (report !== undefined && report.spec.secretUID !== secret.spec.secretUID)) {
-    return report === undefined ? NOTHING : [{
-      kind: 'delete', type: SECRET_COPIES, at, preconditions: { uid: report.uid },
-      propagation: 'Background',
-    }];
+    return report === undefined ? NOTHING : [deletion(SECRET_COPIES, { ...at, uid: report.uid })];
   }
   if (report === undefined) return [{ kind: 'create', type: SECRET_COPIES, object: toReport(secret) }];
   if (isSame(report.spec, secret.spec)) return NOTHING;

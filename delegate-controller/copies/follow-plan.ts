@@ -3,7 +3,7 @@
 import type { KubernetesObject, Service, StringMap } from '../../api/objects/core.ts';
 import { FOLLOW_MARKS_ANNOTATION, ORIGINAL_SELECTOR_ANNOTATION } from '../../api/objects/keys.ts';
 import { valuesAt } from '../../model/objects/field-path.ts';
-import { NOTHING, type Command, type Plan } from '../../model/objects/plan.ts';
+import { deletion, NOTHING, type Command, type Plan } from '../../model/objects/plan.ts';
 import { objectKey, splitKey } from '../../model/pod/pod.ts';
 import { copyDigest, toCopy } from './followed-copy.ts';
 import type { FollowedKind } from './followed-kinds.ts';
@@ -81,7 +81,7 @@ export function planFollow(state: FollowState, now: number): FollowStep {
   if (needed === 'unknown' && source !== undefined) return { kind: 'no-change' };
   if (copy === undefined) return { kind: 'no-change' };
   return source === undefined
-    ? { kind: 'remove', cause: 'source-gone', plan: deletion(kind, copy) }
+    ? { kind: 'remove', cause: 'source-gone', plan: remove(kind, copy) }
     : planRemoval(state, copy, now);
 }
 
@@ -99,11 +99,11 @@ function isAccepted({ accepted }: FollowState, copy: CopyObject, source: SourceO
 
 function planRemoval({ kind, unneededSince }: FollowState, copy: CopyObject, now: number): FollowStep {
   const ms = unneededSince + kind.lingerMs - now;
-  return ms > 0 ? { kind: 'wait', ms } : { kind: 'remove', cause: 'unneeded', plan: deletion(kind, copy) };
+  return ms > 0 ? { kind: 'wait', ms } : { kind: 'remove', cause: 'unneeded', plan: remove(kind, copy) };
 }
 
-function deletion({ type }: FollowedKind, { key, uid }: CopyObject): Plan {
-  return [{ kind: 'delete', type, at: splitKey(key), preconditions: { uid }, propagation: 'Background' }];
+function remove({ type }: FollowedKind, { key, uid }: CopyObject): Plan {
+  return [deletion(type, { ...splitKey(key), uid })];
 }
 
 /** Whether an object can follow pods: a Service without a selector never does. */

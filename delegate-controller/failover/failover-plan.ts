@@ -1,9 +1,8 @@
 // What happens to a bound proxy pod whose target is lost and has stopped the delegate by now (ADR 0020): it is deleted
 // without the target's confirmation, and its controller creates another one.
 import { PODS } from '../../api/resource-types.ts';
-import type { EventRecord } from '../../model/proxy/event-record.ts';
-import { regardingPod } from '../../model/proxy/event-record.ts';
-import { NOTHING, type Plan } from '../../model/objects/plan.ts';
+import { regardingPod, type EventRecord } from '../../model/proxy/event-record.ts';
+import { deletion, NOTHING, type Plan } from '../../model/objects/plan.ts';
 import { isTerminal } from '../../model/pod/pod.ts';
 import { planUnknownEnd } from '../../model/proxy/unknown-end.ts';
 import { holdsFinalizer, planFinalizerRemoval, planReleaseAtOnce, type ProxyPod } from '../../model/proxy/proxy-pod.ts';
@@ -19,15 +18,11 @@ export function mayFailOver(proxy: ProxyPod): proxy is ProxyPod & { readonly fai
  * proxy that was already deleted, only the remaining writes.
  */
 export function planFailover(proxy: ProxyPod): Plan {
-  const { namespace, name, uid } = proxy;
   const end = planUnknownEnd(proxy);
   if (!proxy.terminating || proxy.isGracefulDeletion) return [...end, ...planReleaseAtOnce(proxy)];
   // the terminal status makes a new version of the proxy, whose finalizer is removed next
   if (holdsFinalizer(proxy)) return end.length > 0 ? end : planFinalizerRemoval(proxy);
-  return proxy.finalizers.length > 0 ? NOTHING : [{
-    kind: 'delete', type: PODS, at: { namespace, name }, preconditions: { uid }, propagation: 'Background',
-    gracePeriodSeconds: 0,
-  }];
+  return proxy.finalizers.length > 0 ? NOTHING : [{ ...deletion(PODS, proxy), gracePeriodSeconds: 0 }];
 }
 
 /** The Event about a pod that has failed over. */

@@ -12,7 +12,7 @@ import { stateOf, type SentChanges, type LiveChanges } from '../../model/pod/liv
 import {
   isDelegateGone, isStoppedWithFinalizer, planChaperonDeletion, planRunOnceRemoval,
 } from '../../model/delegate/delegation.ts';
-import type { Plan } from '../../model/objects/plan.ts';
+import { deletion, type Plan } from '../../model/objects/plan.ts';
 import { isTerminal } from '../../model/pod/pod.ts';
 import { holdsFinalizer, planFinalizerRemoval, planReleaseAtOnce, type ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { planUnknownEnd } from '../../model/proxy/unknown-end.ts';
@@ -110,12 +110,12 @@ function planEnd(
   const end = planStatusCopy(proxy, delegate.status, { lastWrite, chaperon, delegate });
   // Somebody deleted the delegate, a drain say: the proxy goes too, as a pod of a drained node of the source would.
   const isDeleted = delegate.terminating && chaperon?.expired === undefined;
-  return end.kind === 'copy-status' && isDeleted ? { ...end, plan: [...end.plan, ...planProxyDeletion(proxy)] } : end;
+  return end.kind === 'copy-status' && isDeleted ? { ...end, plan: [...end.plan, deletion(PODS, proxy)] } : end;
 }
 
 function planDelegateGone(proxy: ProxyPod, chaperon: Chaperon | undefined): FeedbackStep {
   if (chaperon?.expired?.mayRunAgain === true) return { kind: 'delete-chaperon', plan: planRecreation(chaperon) };
-  return { kind: 'confirm-delegate-gone', plan: planProxyDeletion(proxy) };
+  return { kind: 'confirm-delegate-gone', plan: [deletion(PODS, proxy)] };
 }
 
 /**
@@ -241,10 +241,6 @@ function planGrace({ namespace, name, uid }: Chaperon, seconds: number): Plan[nu
 
 function planRelease(proxy: ProxyPod): Plan {
   return proxy.isGracefulDeletion ? planReleaseAtOnce(proxy) : planFinalizerRemoval(proxy);
-}
-
-function planProxyDeletion({ namespace, name, uid }: ProxyPod): Plan {
-  return [{ kind: 'delete', type: PODS, at: { namespace, name }, preconditions: { uid }, propagation: 'Background' }];
 }
 
 function planStatusCopy(proxy: ProxyPod, reported: PodStatus, context: StatusContext): FeedbackStep {

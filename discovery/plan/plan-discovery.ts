@@ -4,7 +4,7 @@ import type { TargetDiscovery } from '../../api/registry/target-discovery.ts';
 import { LEFT_REGISTRY_ANNOTATION } from '../../api/objects/keys.ts';
 import { CLUSTER_TARGETS, SECRETS } from '../../api/resource-types.ts';
 import { toLabelValue } from '../../model/naming/names.ts';
-import type { Command, Plan } from '../../model/objects/plan.ts';
+import { deletion, type Command, type Plan } from '../../model/objects/plan.ts';
 import type { RegistryReading } from '../entry/registry-reading.ts';
 import type { AccessResult } from '../access/access-result.ts';
 import { planDepartures, type Departure } from './departures.ts';
@@ -105,13 +105,7 @@ function departs(departure: Departure, now: number): readonly TargetWrites[] {
   const { target, kind } = departure;
   if (kind === 'cordon') return [{ target: target.name, plan: [patchLeftAt(target, new Date(now).toISOString())] }];
   if (kind !== 'remove') return [];
-  return [{
-    target: target.name,
-    plan: [{
-      kind: 'delete', type: CLUSTER_TARGETS, at: { name: target.name }, preconditions: { uid: target.uid },
-      propagation: 'Background',
-    }],
-  }];
+  return [{ target: target.name, plan: [deletion(CLUSTER_TARGETS, { name: target.name, uid: target.uid })] }];
 }
 
 function patchLeftAt({ name, uid }: KnownTarget, leftAt: string | null): Command {

@@ -9,7 +9,7 @@ import {
   type SubmarinerEndpointSpec, type SubmarinerGateway,
 } from '../../api/objects/submariner.ts';
 import { endpointObjectName, isClusterId } from '../../model/network/gateway-names.ts';
-import type { Command, Plan } from '../../model/objects/plan.ts';
+import { deletion, type Command, type Plan } from '../../model/objects/plan.ts';
 import { shapeProblem, type Shape } from '../../model/objects/schema-check.ts';
 import type { CableConnection } from '../protocol/cable-driver.ts';
 import type { RoundTripStatistics } from '../protocol/round-trip-statistics.ts';
@@ -150,10 +150,8 @@ function planKind<T extends ClustersetMember | ClustersetEndpoint>(
   return [
     ...wanted.filter((one) => !says(before.get(one.metadata.name), one))
       .map((object): Command => ({ kind: 'apply', type, object, fieldManager: SUBMARINER_MANAGER })),
-    ...[...before].filter(([name]) => !names.has(name)).map(
-      ([name = '', { metadata: { namespace, uid = '' } }]): Command =>
-        ({ kind: 'delete', type, at: { namespace, name }, preconditions: { uid }, propagation: 'Background' }),
-    ),
+    ...[...before.values()].filter(({ metadata }) => !names.has(metadata.name))
+      .map(({ metadata }) => deletion(type, metadata)),
   ];
 }
 

@@ -9,7 +9,7 @@ import type { ResourceType } from '../../api/objects/group-version.ts';
 import { POD_CHAPERONS, PODS } from '../../api/resource-types.ts';
 import type { Chaperon, DelegatePod } from './cached-delegate.ts';
 import { toDelegateMeta, toDelegatePodSpec } from './delegate-manifest.ts';
-import type { Plan } from '../objects/plan.ts';
+import { deletion, type Plan } from '../objects/plan.ts';
 import { splitKey } from '../../model/pod/pod.ts';
 
 /**
@@ -73,11 +73,10 @@ function toDirectDelegate(chaperon: PodChaperon): Pod {
  * delegate is gone, because of its finalizer: foreground deletion would only add the requests of the target's garbage
  * collector, seven for each.
  */
-export function planChaperonDeletion({ mode, namespace, name, uid }: Chaperon, graceSeconds?: number): Plan {
-  const command = { kind: 'delete', at: { namespace, name }, preconditions: { uid } } as const;
-  if (mode === 'PodChaperon') return [{ ...command, type: POD_CHAPERONS, propagation: 'Background' }];
+export function planChaperonDeletion(chaperon: Chaperon, graceSeconds?: number): Plan {
+  if (chaperon.mode === 'PodChaperon') return [deletion(POD_CHAPERONS, chaperon)];
   const grace = graceSeconds === undefined ? {} : { gracePeriodSeconds: graceSeconds };
-  return [{ ...command, type: PODS, propagation: 'Background', ...grace }];
+  return [{ ...deletion(PODS, chaperon), ...grace }];
 }
 
 /**

@@ -1,6 +1,6 @@
 // The writes that a decision requires, as data. Only kubernetes/controller/execute-plan.ts executes them, so a dry run
 // is free.
-import type { Binding, KubernetesObject } from '../../api/objects/core.ts';
+import type { Binding, KubernetesObject, ObjectMeta } from '../../api/objects/core.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 
 /** A part of an object with a path of its own. */
@@ -50,6 +50,13 @@ export type Command =
 
 /** Writes in order; after a failure the rest is skipped. */
 export type Plan = readonly Command[];
+
+/** Deletes this object and no later one of its name; what it owns follows. */
+export function deletion(
+  type: ResourceType, { namespace, name = '', uid = '' }: Pick<ObjectMeta, 'namespace' | 'name' | 'uid'>,
+): Extract<Command, { readonly kind: 'delete' }> {
+  return { kind: 'delete', type, at: { namespace, name }, preconditions: { uid }, propagation: 'Background' };
+}
 
 /** The plan that does nothing. */
 export const NOTHING: Plan = [];

@@ -17,7 +17,7 @@ import { targetsLostAtPlacement } from './lost-at-placement.ts';
 import { podGroupOf, type PodGroup } from '../pod/pod-group.ts';
 import { podNeeds, type PodNeeds } from '../pod/pod-needs.ts';
 import { PODS } from '../../api/resource-types.ts';
-import type { Command, Plan } from '../objects/plan.ts';
+import { deletion, type Command, type Plan } from '../objects/plan.ts';
 import { SharedValues } from '../objects/shared-values.ts';
 import { digestOf, copiedStatus, sourceConditions } from '../pod/pod-status.ts';
 import { traceOf, type TraceContext } from './trace.ts';
@@ -278,13 +278,10 @@ export function planFinalizerRemoval(proxy: ProxyPod): Plan {
 /** Ends the grace period that no kubelet will end, then removes our finalizer if present. */
 export function planReleaseAtOnce(proxy: ProxyPod): Plan {
   const { namespace, name, uid } = proxy;
-  const deletion: Command = {
-    kind: 'delete', type: PODS, at: { namespace, name }, preconditions: { uid }, propagation: 'Background',
-    gracePeriodSeconds: 0,
-  };
-  if (!holdsFinalizer(proxy)) return [deletion];
+  const atOnce: Command = { ...deletion(PODS, proxy), gracePeriodSeconds: 0 };
+  if (!holdsFinalizer(proxy)) return [atOnce];
   // the delete has changed the resourceVersion, so other finalizers are those of now, not those that are cached
-  return [deletion, {
+  return [atOnce, {
     kind: 'patch', type: PODS, at: { namespace, name }, patchType: 'strategic',
     patch: { metadata: { uid, '$deleteFromPrimitiveList/finalizers': [DELEGATE_FINALIZER] } },
   }];

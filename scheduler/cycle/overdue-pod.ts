@@ -3,7 +3,7 @@
 // twice. A pod whose controller would recreate it is deleted after a delay, and its replacement goes to another target.
 import type { Condition } from '../../api/objects/core.ts';
 import { PODS } from '../../api/resource-types.ts';
-import type { Plan } from '../../model/objects/plan.ts';
+import { deletion, type Plan } from '../../model/objects/plan.ts';
 import { isTerminal } from '../../model/pod/pod.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { SKIPPED_WAIT_MS } from '../queue/verdict-times.ts';
@@ -98,9 +98,6 @@ function planReasonCondition({ namespace, name, uid }: ProxyPod, { reason, messa
 }
 
 /** With a precondition on this version: a pod that has got its node meanwhile stays. */
-function planReplacement({ namespace, name, uid, resourceVersion }: ProxyPod): Plan {
-  return [{
-    kind: 'delete', type: PODS, at: { namespace, name }, preconditions: { uid, resourceVersion },
-    propagation: 'Background',
-  }];
+function planReplacement(pod: ProxyPod): Plan {
+  return [{ ...deletion(PODS, pod), preconditions: { uid: pod.uid, resourceVersion: pod.resourceVersion } }];
 }

@@ -3,7 +3,7 @@
 import type { KubernetesObject, ObjectMeta } from '../../api/objects/core.ts';
 import { EXPIRES_AFTER_ANNOTATION, MOVE_LABEL, TRUE } from '../../api/objects/keys.ts';
 import { PLACEMENT_POLICIES } from '../../api/resource-types.ts';
-import type { Plan } from '../../model/objects/plan.ts';
+import { deletion, type Plan } from '../../model/objects/plan.ts';
 
 /** Shortest time until the next check, in ms. */
 const SOON_MS = 1_000;
@@ -27,9 +27,5 @@ export function planExpiry({ metadata }: KubernetesObject, now: number | undefin
   if (expiry === undefined || metadata.deletionTimestamp !== undefined) return { kind: 'stays' };
   if (now === undefined) return { kind: 'later', ms: SOON_MS };
   if (now < expiry) return { kind: 'later', ms: Math.max(SOON_MS, expiry - now) };
-  const { namespace, name = '', uid = '' } = metadata;
-  return { kind: 'expired', plan: [{
-    kind: 'delete', type: PLACEMENT_POLICIES, at: { namespace, name }, preconditions: { uid },
-    propagation: 'Background',
-  }] };
+  return { kind: 'expired', plan: [deletion(PLACEMENT_POLICIES, metadata)] };
 }

@@ -1,6 +1,5 @@
 // Decides what to write of a decision as PlacementDecisions (KEP-5313): the same clusters in parts of a hundred, by the
 // names of their ClusterProfiles. Objects that others created are left alone.
-import type { KubernetesObject } from '../../api/objects/core.ts';
 import { ISTHMUS_GROUP } from '../../api/objects/group-version.ts';
 import type { ClusterDecision } from '../../api/placement/cluster-decision.ts';
 import {
@@ -9,7 +8,7 @@ import {
 import { PLACEMENT_DECISIONS } from '../../api/resource-types.ts';
 import { canonicalJson } from '../../model/objects/canonical-json.ts';
 import { joinName, MAX_NAME_LENGTH, toLabelValue } from '../../model/naming/names.ts';
-import { NOTHING, type Command, type Plan } from '../../model/objects/plan.ts';
+import { deletion, NOTHING, type Command, type Plan } from '../../model/objects/plan.ts';
 import type { ClusterChoice } from './choose-clusters.ts';
 
 /** Names of the targets that were published last, in no particular order. */
@@ -31,7 +30,8 @@ export function planSlices(
   const kept = new Set(wanted.map(({ metadata }) => metadata.name));
   return [
     ...wanted.flatMap((slice) => write(decision, slice, byName.get(slice.metadata.name ?? ''))),
-    ...existing.filter((slice) => isSliceOf(decision, slice) && !kept.has(slice.metadata.name)).map(remove),
+    ...existing.filter((slice) => isSliceOf(decision, slice) && !kept.has(slice.metadata.name))
+      .map(({ metadata }) => deletion(PLACEMENT_DECISIONS, metadata)),
   ];
 }
 
@@ -75,11 +75,4 @@ function write(
     kind: 'patch', type: PLACEMENT_DECISIONS, at: { namespace, name }, patchType: 'merge',
     patch: { metadata: { uid, labels }, decisions },
   }];
-}
-
-function remove({ metadata: { namespace, name = '', uid = '' } }: KubernetesObject): Command {
-  return {
-    kind: 'delete', type: PLACEMENT_DECISIONS, at: { namespace, name }, preconditions: { uid },
-    propagation: 'Background',
-  };
 }

@@ -2,7 +2,7 @@
 import { PROFILE_DIGEST_ANNOTATION } from '../../api/objects/keys.ts';
 import { CLUSTER_MANAGER, type ClusterProfile } from '../../api/placement/cluster-inventory.ts';
 import { CLUSTER_PROFILES } from '../../api/resource-types.ts';
-import { NOTHING, type Command, type Plan } from '../../model/objects/plan.ts';
+import { deletion, NOTHING, type Command, type Plan } from '../../model/objects/plan.ts';
 import {
   hasStatus, toNewProfile, toProfileMetadata, toProfileStatus, type PublishedTarget,
 } from './cluster-profile.ts';
@@ -30,11 +30,7 @@ export function planProfile({ namespace, target, existing, now }: ProfileFacts):
   const owner = ownerOf(existing);
   if (owner === undefined || existing.metadata.deletionTimestamp !== undefined) return NOTHING;
   if (target?.uid === owner) return changesOf(existing, target, now);
-  const { name = '', uid = '' } = existing.metadata;
-  return [{
-    kind: 'delete', type: CLUSTER_PROFILES, at: { namespace, name }, preconditions: { uid },
-    propagation: 'Background',
-  }];
+  return [deletion(CLUSTER_PROFILES, { ...existing.metadata, namespace })];
 }
 
 /** UID of the ClusterTarget that a profile was made for; undefined for a profile that is not ours. */

@@ -3,7 +3,7 @@
 // namespace with it.
 import type { Pod } from '../../api/objects/core.ts';
 import { PODS } from '../../api/resource-types.ts';
-import type { Plan } from '../../model/objects/plan.ts';
+import { deletion, type Plan } from '../../model/objects/plan.ts';
 import { isProxyPod, isTerminating } from '../../model/pod/pod.ts';
 
 /**
@@ -12,11 +12,7 @@ import { isProxyPod, isTerminating } from '../../model/pod/pod.ts';
  */
 export function planMisplacedPodRemoval(pods: readonly Pod[]): Plan {
   return pods.flatMap((pod) => {
-    const { namespace, name = '', uid = '', deletionGracePeriodSeconds = 0 } = pod.metadata;
-    if (isProxyPod(pod) || !isTerminating(pod) || deletionGracePeriodSeconds === 0) return [];
-    return [{
-      kind: 'delete', type: PODS, at: { namespace, name }, preconditions: { uid }, propagation: 'Background',
-      gracePeriodSeconds: 0,
-    }];
+    if (isProxyPod(pod) || !isTerminating(pod) || (pod.metadata.deletionGracePeriodSeconds ?? 0) === 0) return [];
+    return [{ ...deletion(PODS, pod.metadata), gracePeriodSeconds: 0 }];
   });
 }

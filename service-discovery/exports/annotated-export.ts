@@ -5,7 +5,7 @@ import { CILIUM_GLOBAL_ANNOTATION, CILIUM_SHARED_ANNOTATION, GLOBAL_ANNOTATION, 
 import {
   MANAGED_BY_LABEL, SERVICE_DISCOVERY_MANAGER, SERVICE_EXPORTS, type ServiceExport,
 } from '../../api/kinds/service-discovery.ts';
-import type { Plan } from '../../model/objects/plan.ts';
+import { deletion, type Plan } from '../../model/objects/plan.ts';
 import { isImported } from '../imports/import-objects.ts';
 
 /** Whether a Service's annotations request an export; with `exportsFollowedServices`, that it follows pods does too. */
@@ -28,10 +28,7 @@ export function planRequestedExport(
     return [{ kind: 'create', type: SERVICE_EXPORTS, object: toServiceExport(service) }];
   }
   if (isWished || serviceExport?.metadata.labels?.[MANAGED_BY_LABEL] !== SERVICE_DISCOVERY_MANAGER) return [];
-  const { namespace, name = '', uid = '' } = serviceExport.metadata;
-  return [{
-    kind: 'delete', type: SERVICE_EXPORTS, at: { namespace, name }, preconditions: { uid }, propagation: 'Background',
-  }];
+  return [deletion(SERVICE_EXPORTS, serviceExport.metadata)];
 }
 
 /** Owned by its Service. */

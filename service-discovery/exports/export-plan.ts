@@ -4,19 +4,14 @@ import {
   EXPORTED_SERVICES, SERVICE_DISCOVERY_MANAGER, SERVICE_EXPORTS, type ExportedService, type ServiceExport,
 } from '../../api/kinds/service-discovery.ts';
 import { contentDigest } from '../../model/objects/canonical-json.ts';
-import type { Plan } from '../../model/objects/plan.ts';
+import { deletion, type Plan } from '../../model/objects/plan.ts';
 import type { Export } from './exported-service.ts';
 import { DIGEST_ANNOTATION } from '../imports/import-plan.ts';
 
 /** Writes that publish the export: deletes the published object when the export is gone or invalid. */
 export function planExportedService(exported: Export | undefined, stored: ExportedService | undefined): Plan {
   if (exported?.kind !== 'exported') {
-    if (stored === undefined) return [];
-    const { namespace, name = '', uid = '' } = stored.metadata;
-    return [{
-      kind: 'delete', type: EXPORTED_SERVICES, at: { namespace, name }, preconditions: { uid },
-      propagation: 'Background',
-    }];
+    return stored === undefined ? [] : [deletion(EXPORTED_SERVICES, stored.metadata)];
   }
   const digest = contentDigest(exported.object);
   if (stored?.metadata.annotations?.[DIGEST_ANNOTATION] === digest) return [];

@@ -8,7 +8,7 @@ import { ENDPOINT_SLICES, type EndpointSlice } from '../../api/objects/endpoint-
 import { setCondition } from '../../model/objects/conditions.ts';
 import { contentDigest } from '../../model/objects/canonical-json.ts';
 import { isSameJson } from '../../model/objects/json-values.ts';
-import type { Command, Plan } from '../../model/objects/plan.ts';
+import { deletion, type Command, type Plan } from '../../model/objects/plan.ts';
 import { isImported, type ImportObjects } from './import-objects.ts';
 import type { MergedExports } from './merge-exports.ts';
 
@@ -44,7 +44,7 @@ export function planImport(wanted: ImportObjects | undefined, existing: Existing
 function planSlice(wanted: EndpointSlice, existing: EndpointSlice | undefined): readonly Command[] {
   const isReplaced = existing !== undefined && isImported(existing) && existing.addressType !== wanted.addressType;
   return isReplaced
-    ? [deletion(ENDPOINT_SLICES, existing), ...planObject(ENDPOINT_SLICES, wanted, undefined)]
+    ? [deletion(ENDPOINT_SLICES, existing.metadata), ...planObject(ENDPOINT_SLICES, wanted, undefined)]
     : planObject(ENDPOINT_SLICES, wanted, existing);
 }
 
@@ -53,7 +53,7 @@ function planObject(
   type: ResourceType, wanted: KubernetesObject | undefined, existing: KubernetesObject | undefined,
 ): readonly Command[] {
   if (existing !== undefined && !isImported(existing)) return [];
-  if (wanted === undefined) return existing === undefined ? [] : [deletion(type, existing)];
+  if (wanted === undefined) return existing === undefined ? [] : [deletion(type, existing.metadata)];
   const digest = contentDigest(wanted);
   if (existing?.metadata.annotations?.[DIGEST_ANNOTATION] === digest && includes(existing, wanted)) return [];
   const object = {
@@ -61,11 +61,6 @@ function planObject(
     metadata: { ...wanted.metadata, annotations: { ...wanted.metadata.annotations, [DIGEST_ANNOTATION]: digest } },
   };
   return [{ kind: 'apply', type, object, fieldManager: SERVICE_DISCOVERY_MANAGER }];
-}
-
-function deletion(type: ResourceType, { metadata }: KubernetesObject): Command {
-  const { namespace, name = '', uid = '' } = metadata;
-  return { kind: 'delete', type, at: { namespace, name }, preconditions: { uid }, propagation: 'Background' };
 }
 
 /** Whether all desired fields are set; fields added by API servers do not count. */
