@@ -5,7 +5,7 @@ import {
   OWN_EXPORT_LABEL, type ExportedEndpoint, type ExportedService, type ExportedSlice,
 } from '../../api/kinds/service-discovery.ts';
 import { exportedServiceName, parseExportedPort } from '../../model/network/gateway-names.ts';
-import { isWithin, parseRange } from '../../model/network/ip-range.ts';
+import { isInAny } from '../../model/network/ip-range.ts';
 import type { ServiceAddress } from './allowed-services.ts';
 
 /** Addresses to dial, one of these; or why there are none, with an HTTP status. */
@@ -62,11 +62,8 @@ function addressesOf(
 ): readonly ServiceAddress[] {
   const port = ports.find((one) => (one.name ?? '') === portName && isTcp(one))?.port;
   if (port === undefined || port < 1 || port > MAX_PORT) return []; // an API server takes any number here
-  const isOurs = (address: string) => ranges.some((text) => {
-    const range = parseRange(text);
-    return range !== undefined && isWithin(range, address);
-  });
-  return endpoints.filter((one) => isUsed(one) && isOurs(one.address)).map(({ address: host }) => ({ host, port }));
+  return endpoints.filter((one) => isUsed(one) && isInAny(ranges, one.address))
+    .map(({ address: host }) => ({ host, port }));
 }
 
 function isTcp({ protocol = 'TCP' }: { readonly protocol?: string }): boolean {

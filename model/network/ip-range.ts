@@ -32,6 +32,14 @@ export function doOverlap(one: IpRange, other: IpRange): boolean {
   return one.version === other.version && one.first <= other.last && other.first <= one.last;
 }
 
+/** Whether an address is in one of the ranges, written as CIDRs. */
+export function isInAny(ranges: readonly string[], address: string): boolean {
+  return ranges.some((text) => {
+    const range = parseRange(text);
+    return range !== undefined && isWithin(range, address);
+  });
+}
+
 /** Whether an address is in the range. */
 export function isWithin(range: IpRange, address: string): boolean {
   const bits = parseAddressBits(address);

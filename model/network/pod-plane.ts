@@ -8,7 +8,7 @@ import type { TargetSpec } from '../../api/kinds/cluster-target.ts';
 import type { PodStatus } from '../../api/objects/core.ts';
 import { OWN_ENDPOINT_LABEL, TRUE } from '../../api/objects/keys.ts';
 import { endpointObjectName } from './gateway-names.ts';
-import { isWithin, parseRange } from './ip-range.ts';
+import { isInAny } from './ip-range.ts';
 import { allPodPrefixes, seenAddress, type PodPrefix } from './pod-addresses.ts';
 
 /** Default UDP port of WireGuard on the gateway node. */
@@ -130,9 +130,5 @@ export function asReachedFromHere(status: PodStatus, addresses: PodAddresses): P
 function reachedAddress(address: string, addresses: Exclude<PodAddresses, { readonly kind: 'own' }>): string
   | undefined {
   if (addresses.kind === 'member') return seenAddress(addresses.prefixes, address);
-  const isTaken = addresses.taken.some((text) => {
-    const range = parseRange(text);
-    return range !== undefined && isWithin(range, address);
-  });
-  return isTaken ? undefined : address;
+  return isInAny(addresses.taken, address) ? undefined : address;
 }

@@ -1,7 +1,7 @@
 // Computes a member's pod plane from the clusterset's objects: its own CIDRs, and peers with their keys and CIDRs.
 import { POD_PLANE_BACKEND, type ClustersetMember, type ClustersetEndpoint } from '../../api/kinds/gateway.ts';
 import { endpointObjectName } from '../../model/network/gateway-names.ts';
-import { isWithin, parseRange } from '../../model/network/ip-range.ts';
+import { isInAny } from '../../model/network/ip-range.ts';
 import { podPrefixes, type PodPrefix } from '../../model/network/pod-addresses.ts';
 import { planMembership } from '../../gateway/broker/membership.ts';
 import type { PodPeer } from './pod-plane-plan.ts';
@@ -26,10 +26,7 @@ export function planPlaneMembers(
   const specs = clusters.map(({ spec }) => spec);
   const self = specs.find(({ clusterID }) => clusterID === own);
   if (self === undefined) return undefined;
-  const holdsNode = (text: string) => {
-    const range = parseRange(text);
-    return range !== undefined && nodeAddresses.some((address) => isWithin(range, address));
-  };
+  const holdsNode = (range: string) => nodeAddresses.some((address) => isInAny([range], address));
   const rangesOf = (id: string) => specs.filter(
     ({ clusterID }) => clusterID === id,
   ).flatMap((spec) => podPrefixes(spec, specs)).map(({ seen }) => seen).filter((range) => !holdsNode(range));
