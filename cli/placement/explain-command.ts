@@ -4,7 +4,7 @@ import { Command, Option } from 'commander';
 import type { Pod } from '../../api/objects/core.ts';
 import { PLACEMENT_ANNOTATION } from '../../api/objects/keys.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
-import { selectableLabels } from '../../model/proxy/proxy-pod.ts';
+import { userLabels } from '../../model/proxy/admission-record.ts';
 import { AppError, reasonOf } from '../../process/errors.ts';
 import { untilStopped } from '../../process/lifecycle.ts';
 import type { PolicyIndex } from '../../scheduler/snapshot/placement-rules.ts';
@@ -81,7 +81,7 @@ async function readPolicy(path: string): Promise<WrittenPolicy> {
 function supposedFor(pod: Pod, book: PolicyIndex, policy: WrittenPolicy): WhatIfPolicies {
   const { metadata } = pod;
   const found = supposePolicyApplies(
-    { namespace: metadata.namespace ?? '', labels: selectableLabels(metadata) }, book, policy,
+    { namespace: metadata.namespace ?? '', labels: userLabels(metadata) }, book, policy,
   );
   if (found.kind === 'supposed') return found;
   throw new AppError('BadInput', `${found.why} ${found.advice}`);

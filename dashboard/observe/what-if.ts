@@ -7,7 +7,7 @@ import {
   policiesFor, readWritten, supposePolicyApplies, type PolicyName, type WhatIfPolicy,
 } from '../../cli/placement/what-if-policy.ts';
 import { shortTargetName } from '../../model/naming/target-ref.ts';
-import { selectableLabels } from '../../model/proxy/proxy-pod.ts';
+import { userLabels } from '../../model/proxy/admission-record.ts';
 import type { PolicyChoice } from '../wire/placement-rows.ts';
 import { specProblem } from '../wire/routes.ts';
 import type { UnreadablePart } from '../wire/screens.ts';
@@ -67,7 +67,7 @@ function whatIfPolicy({ metadata }: Pod, { context: { policies } }: LiveState, {
     kind: 'impossible', why: tooLong, advice: 'Shorten it, or use "isthmus explain --with-policy FILE".',
   };
   const named = kind === undefined ? NEW : { kind: kind as PolicyName['kind'], name };
-  const pod = { namespace: metadata.namespace ?? '', labels: selectableLabels(metadata) };
+  const pod = { namespace: metadata.namespace ?? '', labels: userLabels(metadata) };
   return supposePolicyApplies(pod, policies, { ...named, ...(spec !== '' && { written: readWritten(spec) }) });
 }
 

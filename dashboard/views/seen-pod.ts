@@ -6,7 +6,7 @@ import { findCondition } from '../../model/objects/conditions.ts';
 import { shortTargetName } from '../../model/naming/target-ref.ts';
 import { controllerOf, isTerminal } from '../../model/pod/pod.ts';
 import { targetsLostAtPlacement } from '../../model/proxy/lost-at-placement.ts';
-import { selectableLabels } from '../../model/proxy/proxy-pod.ts';
+import { userLabels } from '../../model/proxy/admission-record.ts';
 import { containersOf, waitReasonOf, type WaitReason } from '../pod/wait-reason.ts';
 import type { PodRow } from '../wire/screens.ts';
 
@@ -45,7 +45,7 @@ export function toSeenPod(pod: Pod): SeenPod {
     nodeName: pod.spec.nodeName,
     workload: workloadOf(pod.metadata),
     problem: waits?.reason ?? problemOf(pod),
-    waits, labels: selectableLabels(pod.metadata),
+    waits, labels: userLabels(pod.metadata),
     lostTargets: controllerOf(pod.metadata) === undefined ? undefined : targetsLostAtPlacement(pod.metadata),
     record: recordOf(pod.metadata), boundAt: boundAt(pod),
   };

@@ -74,7 +74,7 @@ export function restoreSourcePod({ metadata, spec, ...rest }: Pod): RestoredPod 
   const read = readRecordOf(metadata.annotations ?? {});
   if (read.kind === 'invalid') return read;
   const { record } = read;
-  const { labels, annotations, finalizers, ...others } = metadata;
+  const { labels = {}, annotations, finalizers, ...others } = metadata;
   const ofSpec = Object.fromEntries(Object.entries(spec).filter(([field]) => !FIELDS_OF_THE_PROXY.has(field)));
   const ofOthers = finalizers?.filter((finalizer) => finalizer !== DELEGATE_FINALIZER) ?? [];
   // Before the binding nothing came from a node or a delegate, whatever a user writes: no annotation that a policy
@@ -88,7 +88,7 @@ export function restoreSourcePod({ metadata, spec, ...rest }: Pod): RestoredPod 
       ...rest,
       metadata: {
         ...others,
-        labels: withOwnAtOptOuts('labels', without(withoutPrefixed(labels), ofNode), record.labels),
+        labels: withOwnAtOptOuts('labels', without(userLabels({ labels }), ofNode), record.labels),
         annotations: withOwnAtOptOuts('annotations', own, record.annotations),
         ...(ofOthers.length > 0 && { finalizers: ofOthers }),
       },
@@ -97,8 +97,8 @@ export function restoreSourcePod({ metadata, spec, ...rest }: Pod): RestoredPod 
   };
 }
 
-/** Labels under our prefix are never the user's: admission rejects them. */
-function withoutPrefixed(labels: StringMap = {}): StringMap {
+/** The labels of a proxy pod that are its user's, never those under our prefix: admission rejects them. */
+export function userLabels({ labels = {} }: ObjectMeta): StringMap {
   return Object.fromEntries(Object.entries(labels).filter(([key]) => !key.startsWith(ADMIRALTY_PREFIX)));
 }
 

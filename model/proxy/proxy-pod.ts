@@ -1,12 +1,11 @@
 // A proxy pod as the scheduler and the feedback controller cache it: a slim record instead of the whole object.
 import {
   ADOPTED_DELEGATE_ANNOTATION, BOUND_IN_GROUP_ANNOTATION, DELEGATE_CONDITIONS_ANNOTATION, DELEGATE_FINALIZER,
-  ADMIRALTY_PREFIX,
   SOURCE_MANIFEST_ANNOTATION,
 } from '../../api/objects/keys.ts';
 import type { Condition, ObjectMeta, Pod, PodPhase, PodSpec, StringMap } from '../../api/objects/core.ts';
 import type { PodAffinityTerm } from '../../api/objects/affinity.ts';
-import { hasAdmissionRecord, restoreSourcePod, type RestoredPod } from './admission-record.ts';
+import { hasAdmissionRecord, restoreSourcePod, userLabels, type RestoredPod } from './admission-record.ts';
 import { findCondition } from '../objects/conditions.ts';
 import { parsedJson, textsIn } from '../objects/json-values.ts';
 import { controllerOf, isBound, isGated, isProxyPod, isTerminating, objectKey } from '../pod/pod.ts';
@@ -131,7 +130,7 @@ export function toProxyPodRecord(
     isGracefulDeletion: graceSecondsOf(metadata) > 0,
     gated: isGated(pod),
     finalizers: shared.value(finalizers),
-    labels: shared.value(selectableLabels(metadata)),
+    labels: shared.value(userLabels(metadata)),
     needs: podNeeds(pod),
     ...generationFields(metadata),
     ...placementFields(pod),
@@ -222,11 +221,6 @@ function placementFields(
     ...(group !== undefined && { group }),
     ...(isBoundInGroup && { isBoundInGroup }),
   };
-}
-
-/** The labels of a proxy pod that selectors of policies match: those of its user. */
-export function selectableLabels({ labels = {} }: ObjectMeta): StringMap {
-  return Object.fromEntries(Object.entries(labels).filter(([key]) => !key.startsWith(ADMIRALTY_PREFIX)));
 }
 
 /** The constraints in the spec of a pod. */
