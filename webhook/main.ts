@@ -21,7 +21,7 @@ import {
   startOwnCertificates, type CertificateLives, type CertificateOptions,
 } from './certificates/self-managed-certificate-controller.ts';
 import { problemOf, type CertificatePair } from './certificates/serving-certificate.ts';
-import { WEBHOOK_CONFIGURATION_NAME } from './registration/webhook-address.ts';
+import { WEBHOOK_CONFIGURATION_REFERENCE } from './registration/webhook-address.ts';
 
 /** Source of the serving certificate. */
 export type CertificateSource =
@@ -100,14 +100,12 @@ async function readAuthority(file: string | undefined): Promise<string | undefin
 
 /** Reports a pair that cannot be served; the previous one stays in use. */
 function certificateRefused(problem: string): EventRecord {
-  const regarding = {
-    apiVersion: 'admissionregistration.k8s.io/v1', kind: 'MutatingWebhookConfiguration',
-    name: WEBHOOK_CONFIGURATION_NAME, uid: '',
-  };
   const note =
     `The serving certificate of the webhook that came last is not used: ${problem}. The one before stays in use; ` +
       'correct its Secret or files.';
-  return { regarding, type: 'Warning', reason: 'CertificateRefused', action: 'Serve', note };
+  return {
+    regarding: WEBHOOK_CONFIGURATION_REFERENCE, type: 'Warning', reason: 'CertificateRefused', action: 'Serve', note,
+  };
 }
 
 /** Bridges the certificate source and a server that cannot start without a certificate. */

@@ -14,7 +14,7 @@ import { webhookOffReason } from '../../targets/admiralty/standby.ts';
 import type { EventRecord } from '../../model/proxy/event-record.ts';
 import { otherAdmiraltyWebhook } from '../../model/naming/live-admiralty.ts';
 import { isProbeAnswered, probeEvent, webhooksWithoutRules, withRules } from './missing-rules.ts';
-import { WEBHOOK_CONFIGURATION_NAME } from './webhook-address.ts';
+import { WEBHOOK_CONFIGURATION_NAME, WEBHOOK_CONFIGURATION_REFERENCE } from './webhook-address.ts';
 
 /** Field manager of the rules, separate from that of the CA: each applies all of its own fields. */
 const FIELD_MANAGER = 'isthmus-webhook-rules';
@@ -89,12 +89,8 @@ async function whyToWait(
 }
 
 function notReached(): EventRecord {
-  const regarding = {
-    apiVersion: 'admissionregistration.k8s.io/v1', kind: 'MutatingWebhookConfiguration',
-    name: WEBHOOK_CONFIGURATION_NAME, uid: '',
-  };
   const note =
     'The API server does not reach the webhook, so elected pods are not sent to it and run in this cluster. Check ' +
       'its Service or URL, network policies between API server and webhook, and the CA bundle.';
-  return { regarding, type: 'Warning', reason: 'NotReached', action: 'Probe', note };
+  return { regarding: WEBHOOK_CONFIGURATION_REFERENCE, type: 'Warning', reason: 'NotReached', action: 'Probe', note };
 }

@@ -4,6 +4,12 @@ import type { WebhookConfiguration } from '../../api/resource-types.ts';
 
 /** Name of our MutatingWebhookConfiguration and ValidatingWebhookConfiguration. */
 export const WEBHOOK_CONFIGURATION_NAME = 'isthmus';
+
+/** The configuration, for Events about it. */
+export const WEBHOOK_CONFIGURATION_REFERENCE = {
+  apiVersion: 'admissionregistration.k8s.io/v1', kind: 'MutatingWebhookConfiguration',
+  name: WEBHOOK_CONFIGURATION_NAME, uid: '',
+};
 /** Field manager of the paths in them. */
 export const PATH_FIELD_MANAGER = 'isthmus-webhook-path';
 
