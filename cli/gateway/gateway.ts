@@ -8,6 +8,7 @@ import { GATEWAY_SECRET, readGatewaySecret, type ParsedCredentials } from '../..
 import { withAbsolutePaths } from '../../kubernetes/credentials/kubeconfig.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { readKubeconfigFile } from '../../kubernetes/client/open-cluster.ts';
 import { CONNECT_PORT } from '../../manifests/objects/gateway.ts';
 import { isRecord } from '../../model/objects/json-values.ts';
 import { FOR_KUBECTL } from '../../model/objects/yaml-limits.ts';
@@ -193,18 +194,10 @@ function kubeconfigCommand(): Command {
       async (
         clusterId: string, { kubeconfig, endpoint }: { readonly kubeconfig: string; readonly endpoint: string },
       ) => {
-        const text = await readKubeconfigText(kubeconfig);
+        const text = await readKubeconfigFile(kubeconfig, (path) => readFile(path, 'utf8'));
         console.log(throughGateway(text, clusterId, toUrl(endpoint), resolve(dirname(kubeconfig))));
       },
     );
-}
-
-async function readKubeconfigText(path: string): Promise<string> {
-  return readFile(path, 'utf8').catch((error: unknown) => {
-    throw new AppError(
-      'KubeconfigInvalid', `The kubeconfig ${path} cannot be read: ${reasonOf(error)}.`, { cause: error },
-    );
-  });
 }
 
 type Named = Readonly<Record<string, unknown>> & { readonly cluster?: Readonly<Record<string, unknown>> };

@@ -122,7 +122,7 @@ async function existing(paths: readonly string[]): Promise<readonly string[]> {
 async function readFiles(
   paths: readonly string[], context: string | undefined, readText: ReadText,
 ): Promise<ClusterConnection> {
-  const texts = await Promise.all(paths.map((path) => readNamed(path, readText)));
+  const texts = await Promise.all(paths.map((path) => readKubeconfigFile(path, readText)));
   try {
     const [first = ''] = paths;
     const one = texts.length === 1
@@ -139,7 +139,8 @@ async function readFiles(
   }
 }
 
-async function readNamed(path: string, readText: ReadText): Promise<string> {
+/** Reads a kubeconfig. Throws AppError `KubeconfigInvalid` that names the file. */
+export async function readKubeconfigFile(path: string, readText: ReadText): Promise<string> {
   try {
     return await readText(path);
   } catch (error) {
