@@ -2,13 +2,13 @@
 // authenticates, and the new one is stored in the Secret that the target refers to, from where the open session picks
 // it up.
 import type { Logger } from 'pino';
-import { DEFAULT_KUBECONFIG_KEY } from '../../api/kinds/cluster-target.ts';
 import type { Secret } from '../../api/objects/core.ts';
 import { SECRETS } from '../../api/resource-types.ts';
 import { isUnreadable, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
 import { requestToken } from '../../kubernetes/client/service-account-token.ts';
+import { kubeconfigSecretRef, type KubeconfigSecretRef } from '../../targets/access/target-kubeconfig.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
 import { INTERVAL_MS, planRenewal, type Renewal } from './credential-renewal.ts';
 import { withToken } from './target-access.ts';
@@ -21,12 +21,6 @@ export interface CredentialOptions {
   readonly logger: Logger;
   /** ms since the epoch. */
   readonly now: () => number;
-}
-
-interface SecretKeyRef {
-  readonly namespace: string;
-  readonly name: string;
-  readonly key: string;
 }
 
 /**
@@ -62,7 +56,7 @@ async function renew(options: CredentialOptions, targetKey: string, signal: Abor
 
 interface DueRenewal extends CredentialOptions {
   readonly targetKey: string;
-  readonly secretRef: SecretKeyRef;
+  readonly secretRef: KubeconfigSecretRef;
   readonly secret: Secret;
   readonly renewal: Extract<Renewal, { readonly kind: 'now' }>;
 }
@@ -82,18 +76,17 @@ async function write(
   logger.info({ target: targetKey, until: expirationTimestamp }, 'renewed the token of a target');
 }
 
-function secretRefOf({ targets, installNamespace }: CredentialOptions, targetKey: string): SecretKeyRef | undefined {
+function secretRefOf(
+  { targets, installNamespace }: CredentialOptions, targetKey: string,
+): KubeconfigSecretRef | undefined {
   const target = targets.get(targetKey);
-  const secret = target && targets.object(target.ref)?.spec.kubeconfigSecret;
-  if (target === undefined || secret === undefined) return undefined;
-  const { ref } = target;
-  const namespace = ref.kind === 'Target' ? ref.namespace : (secret.namespace ?? installNamespace);
-  return { namespace, name: secret.name, key: secret.key ?? DEFAULT_KUBECONFIG_KEY };
+  const spec = target && targets.object(target.ref)?.spec;
+  return target && spec && kubeconfigSecretRef(target.ref, spec, installNamespace);
 }
 
 /** Peering grants access to its own Secrets only; any other is renewed by its owner. */
 function readOwn(
-  source: ClusterClient, { namespace, name }: SecretKeyRef, signal: AbortSignal,
+  source: ClusterClient, { namespace, name }: KubeconfigSecretRef, signal: AbortSignal,
 ): Promise<Secret | undefined> {
   return source.get(SECRETS, { namespace, name }, signal).catch(unless(isUnreadable));
 }

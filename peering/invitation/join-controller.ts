@@ -230,19 +230,18 @@ class Joining {
    */
   async #claim({ metadata, spec }: JoinRequest, invitation: Invitation, signal: AbortSignal): Promise<Invitation> {
     if (invitation.status?.redeemedBy === metadata.uid) return invitation;
-    const { namespace, name = '', uid, resourceVersion } = invitation.metadata;
-    const patch =
-      { metadata: { uid, resourceVersion }, status: { redeemedBy: metadata.uid, clusterID: spec.clusterID } };
-    return this.#options.client.patch(
-      INVITATIONS, { namespace, name, subresource: 'status' }, { patchType: 'merge', patch }, signal,
-    );
+    return this.#setUse(invitation, { redeemedBy: metadata.uid, clusterID: spec.clusterID }, signal);
   }
 
   /** An invitation that made no source is not used up. */
-  async #giveBack({ metadata }: Invitation, signal: AbortSignal): Promise<void> {
+  async #giveBack(invitation: Invitation, signal: AbortSignal): Promise<void> {
+    await this.#setUse(invitation, { redeemedBy: null, clusterID: null }, signal);
+  }
+
+  #setUse({ metadata }: Invitation, status: object, signal: AbortSignal): Promise<Invitation> {
     const { namespace, name = '', uid, resourceVersion } = metadata;
-    const patch = { metadata: { uid, resourceVersion }, status: { redeemedBy: null, clusterID: null } };
-    await this.#options.client.patch(
+    const patch = { metadata: { uid, resourceVersion }, status };
+    return this.#options.client.patch(
       INVITATIONS, { namespace, name, subresource: 'status' }, { patchType: 'merge', patch }, signal,
     );
   }
