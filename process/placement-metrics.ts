@@ -100,9 +100,7 @@ export function setTargetMetrics(target: string, { isReady, rttMs, free: amounts
 }
 
 /** Removes the series of a target. */
-export function deleteTargetMetrics(
-  target: string, resources: readonly string[] = ['cpu', 'memory', 'gpu', 'pods'],
-): void {
+export function deleteTargetMetrics(target: string): void {
   for (const metric of [ready, roundTrip, rejections]) metric.remove({ target });
-  for (const resource of resources) free.remove({ target, resource });
+  for (const resource of ['cpu', 'memory', 'gpu', 'pods']) free.remove({ target, resource });
 }

@@ -170,11 +170,8 @@ export const CONDITIONS: Schema = listOf('Current conditions, one entry for each
 export const OBSERVED_GENERATION: Schema = int64('The metadata.generation that this status describes.');
 
 /** Column that shows one condition's status. */
-export function conditionColumn(name: string, type: string, priority = 0): PrinterColumn {
-  return {
-    name, type: 'string', jsonPath: `.status.conditions[?(@.type=="${type}")].status`,
-    ...(priority > 0 && { priority }),
-  };
+export function conditionColumn(name: string, type: string): PrinterColumn {
+  return { name, type: 'string', jsonPath: `.status.conditions[?(@.type=="${type}")].status` };
 }
 
 /** Category of all our kinds, as in `kubectl get isthmus`; tells our definitions from Admiralty's of the same kinds. */

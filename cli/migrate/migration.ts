@@ -71,9 +71,7 @@ export function migrationTarget(ref: TargetRef, client: ClusterClient, isAdmiral
  * Waits for a condition, with progress.
  * @throws AppError `Timeout` that says what did not happen and that the command can be repeated.
  */
-export async function untilSo(
-  what: string, look: () => Promise<boolean>, { tell, signal }: Progress, forMs = TIMEOUT_MS,
-): Promise<void> {
+export async function untilSo(what: string, look: () => Promise<boolean>, { tell, signal }: Progress): Promise<void> {
   let reportedAt = performance.now();
   const found = await pollUntil(async () => {
     if (await look()) return true;
@@ -82,11 +80,11 @@ export async function untilSo(
       tell(`  waiting until ${what}`);
     }
     return undefined;
-  }, { forMs, everyMs: POLL_INTERVAL_MS }, signal);
+  }, { forMs: TIMEOUT_MS, everyMs: POLL_INTERVAL_MS }, signal);
   if (found === undefined) throw new AppError(
     'Timeout',
-    `Not seen within ${forMs / 1_000} s: ${what}. Nothing is lost; run the same command again, or "isthmus migrate ` +
-      'rollback".',
+    `Not seen within ${TIMEOUT_MS / 1_000} s: ${what}. Nothing is lost; run the same command again, or "isthmus ` +
+      'migrate rollback".',
   );
 }
 

@@ -40,13 +40,13 @@ function lastWord(error: unknown): string {
   return errors.split('\n').at(-1) || (error instanceof Error ? error.message : String(error));
 }
 
-async function errorOf(program: string, ...args: readonly string[]): Promise<string | undefined> {
-  return run(program, [...args], { timeout: 10_000 }).then(() => undefined, lastWord);
+async function unshareError(...args: readonly string[]): Promise<string | undefined> {
+  return run('unshare', [...args], { timeout: 10_000 }).then(() => undefined, lastWord);
 }
 
 function namespaceError(): Promise<string | undefined> {
   const kinds = ['--net', '--mount', '--pid', '--uts', '--ipc', '--cgroup'];
-  return errorOf('unshare', ...kinds, '--fork', '--mount-proc', 'true');
+  return unshareError(...kinds, '--fork', '--mount-proc', 'true');
 }
 
 /** Mounts an overlay in a mount namespace of its own, which takes it along. */
@@ -57,7 +57,7 @@ async function overlayError(directory: string): Promise<string | undefined> {
     const [lower, upper, work] = ['lower', 'upper', 'work'].map((name) => join(folder, name));
     for (const path of [lower, upper, work]) await mkdir(path ?? folder);
     const options = `lowerdir=${lower},upperdir=${upper},workdir=${work}`;
-    return await errorOf('unshare', '--mount', 'mount', '-t', 'overlay', 'overlay', '-o', options, lower ?? folder);
+    return await unshareError('--mount', 'mount', '-t', 'overlay', 'overlay', '-o', options, lower ?? folder);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
