@@ -46,10 +46,8 @@ export class SourcePodPlane {
       Promise.all(this.#informers.map((informer) => Promise.race([informer.synced, untilRefused(informer)])));
   }
 
-  get #informers(): readonly (
-    Informer<ClustersetMember, ClustersetMember> | Informer<ClustersetEndpoint, ClustersetEndpoint>
-  )[] {
-    return [this.#clusters, this.#endpoints];
+  get #informers() {
+    return [this.#clusters, this.#endpoints] as const;
   }
 
   /** Whether pods of this source can reach those of other clusters. */
@@ -90,9 +88,7 @@ export class SourcePodPlane {
 }
 
 /** Resolves when the API server has responded that there is nothing to read. */
-function untilRefused(
-  informer: Informer<ClustersetMember, ClustersetMember> | Informer<ClustersetEndpoint, ClustersetEndpoint>,
-): Promise<void> {
+function untilRefused(informer: Pick<Informer<ClustersetMember, unknown>, 'onConnection'>): Promise<void> {
   return new Promise((resolve) => {
     informer.onConnection((state) => {
       if (state.kind === 'broken' && isUnreadable(state.error)) resolve();

@@ -71,10 +71,7 @@ export class KubernetesMemberStore implements MemberStore {
   }
 
   members(): Members {
-    return {
-      clusters: [...this.#clusters.keys()].flatMap((key) => this.#clusters.get(key) ?? []),
-      endpoints: [...this.#endpoints.keys()].flatMap((key) => this.#endpoints.get(key) ?? []),
-    };
+    return { clusters: [...this.#clusters.records()], endpoints: [...this.#endpoints.records()] };
   }
 
   onChange(listener: () => void): void {

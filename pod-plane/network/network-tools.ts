@@ -1,5 +1,6 @@
 // Runs `ip`, `bridge` and `nft` with argument lists, never through a shell, and parses their JSON output.
 import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { messageOf } from '../../process/errors.ts';
@@ -64,8 +65,7 @@ async function runBatch(program: string, input: string): Promise<void> {
   let errors = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
   child.stdin.on('error', () => undefined).end(input);
-  const code =
-    await new Promise<number | null>((resolve, reject) => child.once('error', reject).once('close', resolve));
+  const [code] = (await once(child, 'close')) as [number | null];
   if (code !== 0) throw new Error(
     `${program} failed: ${errors.trim().slice(0, 500)}; it was asked: ` +
       input.trim().replaceAll('\n', '; ').slice(0, 1_000),

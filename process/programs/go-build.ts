@@ -1,6 +1,7 @@
 // Builds programs of this checkout's Go modules: the control planes, WireGuard, packaging tools. Reports a missing or
 // unsuitable Go. The compiler runs in its own process group, so that an abort leaves nothing running.
 import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { access, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -102,8 +103,7 @@ export async function compile(
   }
   const end = (): void => void (child.pid !== undefined && signalGroup(child.pid, 'SIGTERM'));
   signal.addEventListener('abort', end, { once: true });
-  const code =
-    await new Promise<number | null>((resolve, reject) => child.once('error', reject).once('close', resolve));
+  const [code] = (await once(child, 'close')) as [number | null];
   signal.removeEventListener('abort', end);
   signal.throwIfAborted();
   if (code !== 0) throw new AppError('StartFailed', `Building ${name} failed:\n${log.trim()}`);
