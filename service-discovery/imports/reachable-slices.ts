@@ -15,24 +15,24 @@ export interface ClustersetView extends Reachability {
 }
 
 /** A slice as reached from here; `key` distinguishes slices of one cluster. */
-type ReachedSlice = ExportedSlice & { readonly key: string };
+type ReachableSlice = ExportedSlice & { readonly key: string };
 
 const PARTS = ['clusterId', 'prefixes', 'podPlane', 'unreachable', 'importAddress'] as const;
 /** Each DNS question asks for them, and there may be thousands of endpoints. */
 const known = new WeakMap<
-  ExportedService, { readonly view: ClustersetView; readonly slices: readonly ReachedSlice[] }
+  ExportedService, { readonly view: ClustersetView; readonly slices: readonly ReachableSlice[] }
 >();
 
 /** The slices of an export as reached from here. A slice without endpoints is omitted. */
-export function reachableSlices(exported: ExportedService, view: ClustersetView): readonly ReachedSlice[] {
+export function reachableSlices(exported: ExportedService, view: ClustersetView): readonly ReachableSlice[] {
   const before = known.get(exported);
   if (before !== undefined && PARTS.every((part) => before.view[part] === view[part])) return before.slices;
-  const slices = toReachedSlices(exported, view);
+  const slices = toReachableSlices(exported, view);
   known.set(exported, { view, slices });
   return slices;
 }
 
-function toReachedSlices(exported: ExportedService, view: ClustersetView): readonly ReachedSlice[] {
+function toReachableSlices(exported: ExportedService, view: ClustersetView): readonly ReachableSlice[] {
   const { clusterID } = exported.spec;
   const { clusterId, podPlane, importAddress } = view;
   const isOnPlane = podPlane.has(clusterID) && !isIpv6Alone(exported);
@@ -64,7 +64,7 @@ function isIpv6Alone({ spec: { slices } }: ExportedService): boolean {
  */
 function listenerSlices(
   { spec, status }: ExportedService, address: string, isReached: boolean,
-): readonly ReachedSlice[] {
+): readonly ReachableSlice[] {
   const numbers = new Map(status?.listeners?.map(({ port, listenerPort }) => [port, listenerPort]));
   const ports = spec.ports.flatMap(({ name, protocol = 'TCP', appProtocol, port }): readonly EndpointPort[] => {
     const number = numbers.get(port);

@@ -70,7 +70,7 @@ it('imports stay as they are until it is known which cluster this is', async () 
     onChange: (listener: (key: string) => void) => listener('shop/web'),
   } as unknown as ClustersetState;
   const client = {} as ClusterClient;
-  startServices({ client, state, exportsFollowed: false, logger: SILENT }, stopped.signal);
+  startServices({ client, state, exportsFollowedServices: false, logger: SILENT }, stopped.signal);
   await view;
   await nextTurn();
   stopped.abort();

@@ -65,7 +65,7 @@ describe('endpoints of another cluster on the pod plane', () => {
 describe('slices of another cluster', () => {
   const keys = (...names: readonly (string | undefined)[]) => {
     const slices = names.map((name) => ({ ...slice('IPv4', '10.1.0.1'), ...(name !== undefined && { name }) }));
-    return reachedSlices(exported('a', slices), view()).map(({ key }) => key);
+    return reachableSlices(exported('a', slices), view()).map(({ key }) => key);
   };
   it('keep their names when others come before them: none is overwritten while it is still used', () => {
     assert.deepEqual([keys('web-b'), keys('web-a', 'web-b')], [['web-b'], ['web-a', 'web-b']]);
@@ -78,13 +78,13 @@ describe('slices of another cluster', () => {
 describe('endpoints of any cluster', () => {
   it('are found once while nothing changes: each DNS question asks for them', () => {
     const [one, seen] = [exported('a', [slice('IPv4', '10.1.0.1')]), view()];
-    const found = reachedSlices(one, seen);
-    assert.equal(reachedSlices(one, { ...seen }), found);
+    const found = reachableSlices(one, seen);
+    assert.equal(reachableSlices(one, { ...seen }), found);
     const changes = [{ prefixes: new Map() }, { unreachable: new Set(['a']) }, { podPlane: new Set<string>() }, {
       clusterId: 'a',
     }];
-    for (const change of changes) assert.notEqual(reachedSlices(one, { ...seen, ...change }), found);
-    assert.deepEqual(reachedSlices(one, seen), found);
+    for (const change of changes) assert.notEqual(reachableSlices(one, { ...seen, ...change }), found);
+    assert.deepEqual(reachableSlices(one, seen), found);
   });
 });
 
