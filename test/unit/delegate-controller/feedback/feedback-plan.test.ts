@@ -194,7 +194,7 @@ describe('planFeedback', () => {
     'then it is let go, once that is sure':
       [aBoundProxy(terminating()), known('gone'), 'confirm-gone: patch finalizers'],
     'without the grace period that no kubelet ends':
-      [aBoundProxy(inGracePeriod), known('gone'), 'confirm-gone: delete, patch finalizers'],
+      [aBoundProxy(inGracePeriod), known('gone'), 'confirm-gone: delete, patch $deleteFromPrimitiveList/finalizers'],
     'it is let go where the target was removed': [aBoundProxy(terminating()), REMOVED, 'write: patch finalizers'],
     'and held where the target does not answer': [aBoundProxy(terminating()), UNKNOWN, 'no-change'],
     'a pod that was let go already needs nothing':
