@@ -8,7 +8,7 @@ import { DONE, startController, type ReconcileResult } from '../kubernetes/contr
 import { executeEach, executePlan } from '../kubernetes/controller/execute-plan.ts';
 import type { ClustersetState, KnownExport } from './clusterset-state.ts';
 import { exportConditions } from './exports/export-conditions.ts';
-import { isShared, planConditions, planExportedService } from './exports/export-plan.ts';
+import { planConditions, planExportedService, sharing } from './exports/export-plan.ts';
 import { toExport, type Export } from './exports/exported-service.ts';
 import { isImported, toImportObjects, type ImportView } from './imports/import-objects.ts';
 import { importStatus, planImport } from './imports/import-plan.ts';
@@ -87,7 +87,7 @@ class Services {
     if (serviceExport === undefined || exported === undefined) return;
     const { merged } = this.#state.view(key) ?? {};
     const state = {
-      clusterId: clusterId ?? '', exported, isShared: isShared(clusterId, stored), merged,
+      clusterId: clusterId ?? '', exported, ...sharing(clusterId, stored), merged,
       generation: serviceExport.metadata.generation,
     };
     const conditions = exportConditions(serviceExport.status?.conditions, state, new Date().toISOString());

@@ -108,6 +108,8 @@ export interface ExportedService extends KubernetesObject {
   readonly status?: {
     /** On own exports, set by the gateway: the generation that the broker has. */
     readonly sharedGeneration?: number;
+    /** On own exports, set by the gateway: why the broker refuses it. */
+    readonly refusal?: string;
     /** On copies, set by the gateway that listens for them here. A port keeps its number while the copy exists. */
     readonly listeners?: readonly ImportListener[];
   };
@@ -229,6 +231,7 @@ export const EXPORTED_SERVICE_KIND: KindDefinition = {
     }, ['clusterID', 'namespace', 'name', 'exportedAt', 'type', 'ports', 'slices']),
     status: objectOf('Result from the gateway.', {
       sharedGeneration: int64('The metadata.generation that the broker has.'),
+      refusal: text('Why the broker refuses it.', { maxLength: 1_024 }),
       listeners: listOf('Where the gateway listens for ports of a Service of another cluster.', recordOf({
         port: int32('Port of the Service.'),
         listenerPort: int32("Port at the gateway's importAddress."),

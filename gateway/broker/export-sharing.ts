@@ -103,9 +103,12 @@ export class ExportSharing {
         (one) => [one.metadata.name ?? '', one],
       ));
       const mine = new Map([...known].filter(([, { spec }]) => spec.clusterID === clusterId));
-      await this.#tellAll(planSharing(own, mine), (change) => this.#tell(access, clusterId, change, signal));
+      const refused = await this.#tellAll(
+        planSharing(own, mine), (change) => this.#tell(access, clusterId, change, signal),
+      );
+      for (const [{ metadata: { name = '' } }, refusal] of refused) await this.#note(name, { refusal }, signal);
       for (const { metadata: { name = '', generation } } of newlyShared(own, mine)) {
-        await this.#note(name, generation, signal);
+        await this.#note(name, { sharedGeneration: generation, refusal: null }, signal);
       }
     } catch (error) {
       this.#isDirty = true;
@@ -117,11 +120,14 @@ export class ExportSharing {
     return this.#isDirty || [...this.#refused.values()].some(({ untilMs }) => performance.now() >= untilMs);
   }
 
-  /** Sends each change separately. A rejected one waits until it is due, or differs. */
-  async #tellAll(changes: readonly ExportChange[], tell: (change: ExportChange) => Promise<void>): Promise<void> {
+  /** Sends each change separately. A rejected one waits until it is due, or differs. Returns why some were rejected. */
+  async #tellAll(
+    changes: readonly ExportChange[], tell: (change: ExportChange) => Promise<void>,
+  ): Promise<ReadonlyMap<ExportedService, string>> {
     const before = this.#refused;
     const refused = new Map<string, RefusedChange>();
     const news = new Map<string, string>();
+    const reasons = new Map<ExportedService, string>();
     this.#refused = refused;
     for (const change of changes) {
       if (this.#atBroker === undefined) break; // the stream has ended: perhaps all of them are refused
@@ -135,12 +141,14 @@ export class ExportSharing {
         if (!(error instanceof BrokerRefusal) || !ABOUT_ONE.includes(error.status)) throw error;
         refused.set(key, { object, untilMs: performance.now() + REFUSED_MS });
         news.set(key, error.message);
+        if (object !== undefined) reasons.set(object, error.message);
       });
     }
     if (news.size > 0) this.#options.logger.warn(
       { exports: [...news.keys()].slice(0, MOST_NAMES), count: news.size, error: [...news.values()][0] },
       'the broker has refused exports; the others are not affected',
     );
+    return reasons;
   }
 
   async #tell(access: BrokerAccess, clusterId: string, change: ExportChange, signal: AbortSignal): Promise<void> {
@@ -151,10 +159,10 @@ export class ExportSharing {
     await ask(access, { method: 'PUT', path, body: { spec: change.object.spec } }, signal);
   }
 
-  async #note(name: string, sharedGeneration: number | undefined, signal: AbortSignal): Promise<void> {
+  async #note(name: string, status: object, signal: AbortSignal): Promise<void> {
     const at = { namespace: this.#options.namespace, name, subresource: 'status' } as const;
     await this.#options.client
-      .patch(EXPORTED_SERVICES, at, { patchType: 'merge', patch: { status: { sharedGeneration } } }, signal)
+      .patch(EXPORTED_SERVICES, at, { patchType: 'merge', patch: { status } }, signal)
       .catch(unless(isNotFound));
   }
 

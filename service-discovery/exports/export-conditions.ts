@@ -12,6 +12,8 @@ export interface ExportState {
   readonly exported: Export;
   /** Whether the broker has the current export; undefined when this cluster is not in a clusterset. */
   readonly isShared: boolean | undefined;
+  /** Why the broker refuses it. */
+  readonly refusal?: string | undefined;
   /** The merged exports of all clusters; undefined before they are known. */
   readonly merged: MergedExports | undefined;
   readonly generation?: number | undefined;
@@ -34,12 +36,13 @@ function valid({ exported }: ExportState): ConditionUpdate {
   return { type: 'Valid', status: 'True', reason: 'Valid', message: 'the Service can be exported' };
 }
 
-function ready({ clusterId, exported, isShared, merged }: ExportState): ConditionUpdate {
+function ready({ clusterId, exported, isShared, refusal, merged }: ExportState): ConditionUpdate {
   const type = 'Ready';
   if (exported.kind === 'invalid') return { type, status: 'False', reason: 'Failed', message: exported.message };
   if (isShared === undefined) return {
     type, status: 'False', reason: 'Pending', message: 'this cluster is in no clusterset; run "isthmus gateway join"',
   };
+  if (!isShared && refusal !== undefined) return { type, status: 'False', reason: 'Failed', message: refusal };
   if (!isShared) return { type, status: 'False', reason: 'Pending', message: 'the broker has not received it yet' };
   const contributes = merged?.contributors.some(({ spec }) => spec.clusterID === clusterId) === true;
   if (merged !== undefined && !contributes) return {

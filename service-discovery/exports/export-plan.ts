@@ -36,3 +36,8 @@ export function isShared(clusterId: string | undefined, stored: ExportedService 
   const shared = stored?.status?.sharedGeneration;
   return shared !== undefined && shared === stored?.metadata.generation;
 }
+
+/** What the broker has made of the published object. */
+export function sharing(clusterId: string | undefined, stored: ExportedService | undefined) {
+  return { isShared: isShared(clusterId, stored), refusal: stored?.status?.refusal };
+}

@@ -64,6 +64,17 @@ describe('exports of a member', () => {
     });
   }
 
+  it('that were refused say why, until they are taken', async () => {
+    refusals.set('a', 403);
+    await told();
+    const noted = (name: string) =>
+      cluster.writes.splice(0).filter(({ at }) => at.name === `eu.shop.${name}`).map(({ body }) => body);
+    assert.deepEqual(noted('a'), [{ status: { refusal: 'The broker refuses (403): no.' } }]);
+    await sharing.receive('eu', { changedExports: [own('a')] }, stop.signal);
+    await told();
+    assert.deepEqual(noted('a'), [{ status: { sharedGeneration: 1, refusal: null } }]);
+  });
+
   it('that were refused are told again when they change, and after a minute', async () => {
     refusals.set('a', 403);
     await told();

@@ -21,6 +21,9 @@ describe('conditions of an export', () => {
     ['that the broker has not taken yet', state({ isShared: false }), [
       'Valid=True Valid', 'Ready=False Pending', 'Conflict=False NoConflicts',
     ]],
+    ['that the broker refuses', state({ isShared: false, refusal: 'too many' }), [
+      'Valid=True Valid', 'Ready=False Failed', 'Conflict=False NoConflicts',
+    ]],
     ['in a cluster that is in no clusterset', state({ isShared: undefined }), [
       'Valid=True Valid', 'Ready=False Pending', 'Conflict=False NoConflicts',
     ]],
