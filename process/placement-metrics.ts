@@ -95,7 +95,8 @@ export interface TargetFigures {
 /** Sets the gauges of a target. */
 export function setTargetMetrics(target: string, { isReady, rttMs, free: amounts }: TargetFigures): void {
   ready.set({ target }, isReady ? 1 : 0);
-  if (rttMs !== undefined) roundTrip.set({ target }, rttMs / 1_000);
+  if (rttMs === undefined) roundTrip.remove({ target });
+  else roundTrip.set({ target }, rttMs / 1_000);
   for (const [resource, amount] of Object.entries(amounts)) free.set({ target, resource }, amount);
 }
 

@@ -129,5 +129,8 @@ export function toTargetFigures(
   // CPU amounts are in milli-CPU.
   const cpu = (amounts.get('cpu') ?? 0) / 1_000;
   const free = { cpu, memory: amounts.get('memory') ?? 0, pods: amounts.get('pods') ?? 0, gpu };
-  return { isReady: findCondition(conditions, 'Ready')?.status === 'True', rttMs, free };
+  const isReachable = findCondition(conditions, 'Reachable')?.status !== 'False';
+  return {
+    isReady: findCondition(conditions, 'Ready')?.status === 'True', rttMs: isReachable ? rttMs : undefined, free,
+  };
 }

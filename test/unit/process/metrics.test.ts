@@ -77,6 +77,8 @@ describe('metrics', () => {
       await line('isthmus_target_free{target="ClusterTarget/test",resource="cpu"}'),
       'isthmus_target_free{target="ClusterTarget/test",resource="cpu"} 1.5',
     );
+    setTargetMetrics('ClusterTarget/test', { isReady: false, rttMs: undefined, free: {} });
+    assert.equal(await line('isthmus_target_round_trip_seconds{'), undefined, 'none is known any more');
     const rejected = 'isthmus_scheduling_candidates_rejected_total{target="ClusterTarget/';
     assert.equal(await line(`${rejected}test"}`), `${rejected}test"} 1`);
     observeRejection('ClusterTarget/other');

@@ -167,6 +167,11 @@ describe('toTargetFigures', () => {
     return toTargetFigures(toTargetStatus({}, given, NOW), given.summary, given.rttMs);
   };
 
+  it('have no round trip to a server that cannot be reached', () => {
+    assert.equal(figures({ ...withProblem('Unreachable'), rttMs: 4 }).rttMs, undefined);
+    assert.equal(figures({ ...withProblem('Forbidden'), rttMs: 4 }).rttMs, 4);
+  });
+
   it('says ready exactly when the condition says so: the alert hangs on it', () => {
     assert.equal(figures(observed()).isReady, true);
     const lacking: readonly ObservedTarget[] = [
