@@ -96,7 +96,10 @@ async function evictAll(
     const due = left.filter((pod) =>
       !isTerminating(pod) && !begun.has(pod.metadata.uid) && (left === pods || mayComeLate(pod)));
     for (const { metadata } of due) begun.add(metadata.uid);
-    await Promise.all(due.map((pod) => evict(client, pod, { tell, signal })));
+    // each is tried: one that cannot be evicted, such as one that two budgets select, must not hold up the others
+    const ends = await Promise.allSettled(due.map((pod) => evict(client, pod, { tell, signal })));
+    const failed = ends.find((end) => end.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
     if (due.length === 0) await delay(POLL_INTERVAL_MS, signal);
   }
   return true;

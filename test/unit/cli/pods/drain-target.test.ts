@@ -129,6 +129,24 @@ describe('isthmus drain', () => {
     await assert.rejects(drained, { code: 'Timeout', message: /have not gone: team-a\/agent\./ });
   });
 
+  it('evicts pods although another one cannot be evicted, and ends with the reason', async (t) => {
+    virtualWaits(t);
+    const at = (name: string): Pod => ({
+      metadata: { ...pod(MANAGED).metadata, name, uid: `uid-${name}` },
+      spec: { containers: [], nodeName: 'admiralty-eu' },
+    });
+    const cluster = new MemoryCluster([NODES, node], [PODS, at('broken')], [PODS, at('busy')]);
+    const answers = Array.from({ length: 99 }, () => new ApiError(429, 'TooManyRequests', 'a budget'));
+    cluster.before = ({ path }) => {
+      if (path.endsWith('/broken/eviction')) return new ApiError(500, 'InternalError', 'more than one budget');
+      return path.endsWith('/busy/eviction') ? answers.shift() : undefined;
+    };
+    const progress = { tell: () => undefined, signal: AbortSignal.timeout(60_000) };
+    const drained = drainTarget(cluster.client, target, { evictUnmanaged: false, forMs: 60_000 }, progress);
+    await assert.rejects(drained, { status: 500 });
+    assert.deepEqual(cluster.names(PODS), ['team-a/broken']);
+  });
+
   it('evicts a pod that has ended, although no controller would recreate it', async () => {
     const ended: Pod =
       { ...pod([]), spec: { containers: [], nodeName: 'admiralty-eu' }, status: { phase: 'Succeeded' } };
