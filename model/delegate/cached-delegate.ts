@@ -222,6 +222,8 @@ function endOf({ metadata, status = {} }: PodChaperon): Pick<Chaperon, 'ended' |
 export const SCHEDULING_GATED = 'SchedulingGated';
 const SCHEDULED: Verdict = { kind: 'scheduled' };
 const PENDING: Verdict = { kind: 'pending' };
+/** Claims of ephemeral volumes are made, and bound, after kube-scheduler has looked (`plugins/volumebinding`). */
+const AWAITS_CLAIM = /waiting for ephemeral volume controller|unbound immediate PersistentVolumeClaims/;
 
 /**
  * The target's verdict from the PodScheduled condition. A pod that runs or ran was scheduled, whatever the condition
@@ -236,7 +238,8 @@ function verdictOf(status: PodStatus): Verdict {
   // a queue of the target, such as Kueue, removes the gate
   if (reason === SCHEDULING_GATED) return { kind: 'gated', reason, message };
   // SchedulerError and the like are transient states of the target's scheduler, not its verdict.
-  if (!['Unschedulable', DELEGATE_REJECTED].includes(reason)) return PENDING;
+  const isVerdict = reason === 'Unschedulable' ? !AWAITS_CLAIM.test(message) : reason === DELEGATE_REJECTED;
+  if (!isVerdict) return PENDING;
   // withdrawn now, it would leave a gap, and the pods that were stopped for it would take it again
   return isNominated(status) ? { kind: 'nominated' } : { kind: 'rejected', reason, message };
 }

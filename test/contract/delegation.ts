@@ -34,6 +34,10 @@ interface Pair {
 
 /** A finalizer of somebody who waits for the end of a pod, as the Job controller does. */
 const AWAITED = 'example.com/awaits-the-end';
+const STORAGE_CLASSES: ResourceType =
+  { group: 'storage.k8s.io', version: 'v1', plural: 'storageclasses', kind: 'StorageClass', namespaced: false };
+const PERSISTENT_VOLUMES: ResourceType =
+  { group: '', version: 'v1', plural: 'persistentvolumes', kind: 'PersistentVolume', namespaced: false };
 const JOBS: ResourceType = { group: 'batch', version: 'v1', plural: 'jobs', kind: 'Job', namespaced: true };
 
 const at = ({ metadata: { namespace, name = '' } }: Pod) => ({ namespace, name });
@@ -53,6 +57,7 @@ export function delegationContract(under: DelegationUnderTest): void {
     describe('a pod with a queue of the target', () => queuesOf(under, actor));
     describe('a container', () => seenPodsOf(under, actor));
     describe('replicas that are to be apart', () => replicasOf(under, actor));
+    describe('an ephemeral volume', () => ephemeralVolumesOf(under, actor));
   });
 }
 
@@ -311,6 +316,26 @@ function replicasOf({ world, namespace }: DelegationUnderTest, actor: Actor): vo
     // the target has one node
     assert.deepEqual(names.map((name) => find(pods.objects, name)?.status?.phase), ['Running', 'Pending']);
     for (const name of names) await client.delete(PODS, { namespace, name });
+  });
+}
+
+function ephemeralVolumesOf({ world, home }: DelegationUnderTest, actor: Actor): void {
+  it('is made in the target, by a claim of the delegate', async () => {
+    const [storageClassName, storage] = ['made-by-hand', '1Gi'];
+    const make = (type: ResourceType, object: object) =>
+      home().client.create(type, { metadata: { name: storageClassName }, ...object });
+    await make(STORAGE_CLASSES, {
+      provisioner: 'kubernetes.io/no-provisioner', volumeBindingMode: 'WaitForFirstConsumer',
+    });
+    const accessModes = ['ReadWriteOnce'];
+    await make(PERSISTENT_VOLUMES, {
+      spec: { storageClassName, capacity: { storage }, accessModes, hostPath: { path: '/tmp' } },
+    });
+    const claim = { spec: { storageClassName, accessModes, resources: { requests: { storage } } } };
+    const pair = await actor.run('with-claim', { volumes: [
+      { name: 'scratch', ephemeral: { volumeClaimTemplate: claim } } as NonNullable<Pod['spec']['volumes']>[number],
+    ] });
+    await world().source.client.delete(PODS, at(pair.proxy));
   });
 }
 

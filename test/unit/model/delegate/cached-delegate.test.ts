@@ -70,8 +70,8 @@ describe('toChaperonRecord', () => {
   it('mutates nothing', () => assert.ok(toChaperonRecord(frozen(aChaperon(scheduled())))));
 });
 
-function no(reason: string): PodStatus {
-  return { phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False', reason, message: 'm' }] };
+function no(reason: string, message = 'm'): PodStatus {
+  return { phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False', reason, message }] };
 }
 
 describe("the target's word", () => {
@@ -83,6 +83,15 @@ describe("the target's word", () => {
     'PodScheduled is a yes':
       [{ phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'True' }] }, 'scheduled'],
     'Unschedulable is a no': [no('Unschedulable'), 'rejected'],
+    'not while the claim of an ephemeral volume is about to be made': [
+      no(
+        'Unschedulable', '0/1 nodes are available: waiting for ephemeral volume controller to create the ' +
+          'persistentvolumeclaim "web-abc-tmp". not found.',
+      ), 'pending',
+    ],
+    'nor while it is about to be bound': [
+      no('Unschedulable', '0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims.'), 'pending',
+    ],
     'a gate of the target is a no that may become a yes': [no('SchedulingGated'), 'gated'],
     'a rejection by admission is a no': [no(DELEGATE_REJECTED), 'rejected'],
     'an error of its scheduler passes': [no('SchedulerError'), 'pending'],
