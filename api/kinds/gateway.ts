@@ -52,6 +52,15 @@ export interface ClustersetEndpoint extends KubernetesObject {
   };
 }
 
+/** Round trips as Go duration strings, as in Submariner's Gateway status. */
+export interface RoundTripStatistics {
+  readonly last: string;
+  readonly min: string;
+  readonly average: string;
+  readonly max: string;
+  readonly stdDev: string;
+}
+
 /** A gateway connection in the status of a ClustersetGateway. */
 export interface GatewayConnection {
   readonly status: 'connecting' | 'connected' | 'error';
@@ -59,9 +68,7 @@ export interface GatewayConnection {
   readonly endpoint: { readonly clusterID: string; readonly backend: string };
   readonly usingIP?: string;
   readonly usingNAT: boolean;
-  readonly latencyRTT?: {
-    readonly last: string; readonly min: string; readonly average: string; readonly max: string; readonly stdDev: string
-  };
+  readonly latencyRTT?: RoundTripStatistics;
 }
 
 /** Status of a gateway process. */

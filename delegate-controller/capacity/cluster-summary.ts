@@ -11,12 +11,7 @@ import type { Grouping, NodeGrouper } from './node-groups.ts';
 import type { NodeLedger, NodeState } from './node-ledger.ts';
 
 /** The state that the figures describe. */
-export interface Observation {
-  /** resourceVersion of pods up to which the ledger is complete. */
-  readonly podsResourceVersion: string;
-  /** RFC 3339. */
-  readonly time?: string;
-}
+export type Observation = NonNullable<ClusterSummary['observed']>;
 
 /** Maximum JSON size of the node groups in bytes; with sums and labels a summary stays below 100 kB. */
 const GROUP_BYTES = 90_000;

@@ -8,8 +8,8 @@ import { isUnreadable } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import type { Informer } from '../../kubernetes/watch/informer.ts';
 import { fullInformersOf } from '../../kubernetes/watch/full-objects.ts';
-import type { Chaperon, DelegatePod } from '../../model/delegate/cached-delegate.ts';
 import { asReachedFromHere, podAddressesOf, readPodPlane, type PodPlane } from '../../model/network/pod-plane.ts';
+import type { TargetSession } from '../../targets/target-session.ts';
 
 /** Where the objects are. */
 export interface PodPlaneOptions {
@@ -19,10 +19,7 @@ export interface PodPlaneOptions {
 }
 
 /** The objects of a proxy pod in its target. */
-interface FoundPod {
-  readonly chaperon: Chaperon | undefined;
-  readonly delegate: DelegatePod | undefined;
-}
+type FoundPod = ReturnType<TargetSession['find']>;
 
 /** The source's view of the pod plane. */
 export class SourcePodPlane {

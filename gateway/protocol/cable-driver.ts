@@ -3,7 +3,7 @@
 // (test/contract/cable-driver.ts). States and fields are named as in Submariner's ClustersetGateway object.
 import type { Duplex } from 'node:stream';
 import type { FailureCause } from './failure-cause.ts';
-import type { RoundTripStatistics } from './round-trip-statistics.ts';
+import type { RoundTripStatistics } from '../../api/kinds/gateway.ts';
 
 /** Another member. */
 export interface Peer {

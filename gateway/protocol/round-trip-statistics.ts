@@ -1,13 +1,5 @@
 // Running statistics of round trips (Welford), in the form of Submariner's `latencyRTT`: Go duration strings.
-
-/** As in Submariner's Gateway status. */
-export interface RoundTripStatistics {
-  readonly last: string;
-  readonly min: string;
-  readonly average: string;
-  readonly max: string;
-  readonly stdDev: string;
-}
+import type { RoundTripStatistics } from '../../api/kinds/gateway.ts';
 
 /** Accumulated measurements, in ms. */
 export interface RoundTrips {

@@ -1,6 +1,8 @@
 // Reads an existing Submariner as a pod plane: clusters, their CIDRs, its gateway connections (ADR 0040). Its objects
 // are untrusted: a missing, malformed or oversized one affects only itself.
-import { SUBMARINER_BACKEND, type ClustersetMember, type ClustersetEndpoint } from '../../api/kinds/gateway.ts';
+import {
+  SUBMARINER_BACKEND, type ClustersetMember, type ClustersetEndpoint, type RoundTripStatistics,
+} from '../../api/kinds/gateway.ts';
 import { BROKER_COPY_LABEL, FROM_SUBMARINER_LABEL, OWN_ENDPOINT_LABEL, TRUE } from '../../api/objects/keys.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { CLUSTERSET_MEMBERS, CLUSTERSET_ENDPOINTS } from '../../api/resource-types.ts';
@@ -12,7 +14,6 @@ import { endpointObjectName, isClusterId } from '../../model/network/gateway-nam
 import { deletion, type Command, type Plan } from '../../model/objects/plan.ts';
 import { shapeProblem, type Shape } from '../../model/objects/schema-check.ts';
 import type { CableConnection } from '../protocol/cable-driver.ts';
-import type { RoundTripStatistics } from '../protocol/round-trip-statistics.ts';
 
 /** Inputs read from Submariner. */
 export interface SubmarinerObjects {

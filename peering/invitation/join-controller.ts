@@ -51,11 +51,7 @@ export function startJoining(options: JoinOptions, signal: AbortSignal): void {
   new Joining(options).start(signal);
 }
 
-interface Accepted {
-  readonly kind: 'accept';
-  readonly invitation: Invitation;
-}
-
+type Accepted = Extract<JoinDecision, { readonly kind: 'accept' }>;
 type Judged = Accepted | Refusal
   | (Extract<JoinDecision, { readonly kind: 'wait' }> & { readonly untilMs: number });
 
