@@ -90,7 +90,9 @@ gaugeAtScrape('isthmus_leading', 'Whether this process holds the lease.', ['leas
 
 /** Metrics of a work queue; times in ms. */
 export interface QueueMetrics {
+  /** A key was added that was not queued before. */
   added(): void;
+  /** A run started, this long after the key was added. */
   started(waitedMs: number): void;
   ended(ranMs: number, outcome: 'done' | 'failed'): void;
 }

@@ -1,7 +1,8 @@
 // Uncached reads of a target's objects for a proxy, made before a decision that relies on their absence.
 import { POD_CHAPERONS, PODS } from '../../api/resource-types.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
-import type { ClusterClient, ObjectName } from '../../kubernetes/client/cluster-client.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import type { ObjectRef } from '../../model/objects/plan.ts';
 import type { TargetSession } from '../../targets/target-session.ts';
 import {
   toChaperonRecord, toDelegatePodRecord, type Chaperon, type DelegatePod,
@@ -13,7 +14,7 @@ import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 /**
  * Where a proxy's delegate can be: under the name derived from its UID, or for an adopted one under its former name.
  */
-function placesOf({ namespace, name, uid, adoptedDelegate }: ProxyPod): readonly ObjectName[] {
+function placesOf({ namespace, name, uid, adoptedDelegate }: ProxyPod): readonly ObjectRef[] {
   const names = [{ namespace, name: delegateName(name, uid) }];
   return adoptedDelegate === undefined ? names : [...names, { namespace, name: adoptedDelegate }];
 }
@@ -45,7 +46,7 @@ function readChaperon(client: ClusterClient, proxy: ProxyPod, signal: AbortSigna
 }
 
 async function readFirst<T extends { readonly parentUid: string }>(
-  proxy: ProxyPod, read: (at: ObjectName) => Promise<T | undefined>,
+  proxy: ProxyPod, read: (at: ObjectRef) => Promise<T | undefined>,
 ): Promise<T | undefined> {
   for (const at of placesOf(proxy)) {
     const found = await read(at).catch(unless(isNotFound));

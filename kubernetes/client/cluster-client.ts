@@ -2,19 +2,12 @@
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { apiVersionOf } from '../../api/resource-types.ts';
 import type { KubernetesObject } from '../../api/objects/core.ts';
-import type { PatchType, Preconditions, Subresource } from '../../model/objects/plan.ts';
+import type { ObjectRef, PatchType, Preconditions } from '../../model/objects/plan.ts';
 import { isExpired } from '../flow/api-error.ts';
 import type { Fence } from '../flow/fence.ts';
 import { readSlim } from '../json/managed-fields.ts';
 import type { ConnectTimeout } from '../http/pending-call.ts';
 import type { Call, Transport } from '../http/transport.ts';
-
-/** Name of an object or a subresource of it; `namespace` is missing for cluster-scoped resources. */
-export interface ObjectName {
-  readonly namespace?: string | undefined;
-  readonly name: string;
-  readonly subresource?: Subresource | undefined;
-}
 
 /** What a list or watch selects. */
 export interface Selection {
@@ -129,7 +122,7 @@ export class ClusterClient {
   }
 
   /** Reads one object, uncached. */
-  get<T extends KubernetesObject>(type: ResourceType<T>, at: ObjectName, signal?: AbortSignal): Promise<T> {
+  get<T extends KubernetesObject>(type: ResourceType<T>, at: ObjectRef, signal?: AbortSignal): Promise<T> {
     return this.#call<T>({ method: 'GET', path: pathOf(type, at) }, signal);
   }
 
@@ -202,13 +195,13 @@ export class ClusterClient {
   }
 
   /** Posts to a subresource that is an action, such as a pod's `binding` or a ServiceAccount's `token`. */
-  post<T>(type: ResourceType, at: ObjectName, body: object, signal?: AbortSignal): Promise<T> {
+  post<T>(type: ResourceType, at: ObjectRef, body: object, signal?: AbortSignal): Promise<T> {
     return this.#call<T>({ method: 'POST', path: pathOf(type, at), body }, signal);
   }
 
   /** Patches an object, or its status when `at` says so. */
   patch<T extends KubernetesObject>(
-    type: ResourceType<T>, at: ObjectName, { patchType, patch }: Patch, signal?: AbortSignal,
+    type: ResourceType<T>, at: ObjectRef, { patchType, patch }: Patch, signal?: AbortSignal,
   ): Promise<T> {
     return this.#write<T>(
       { method: 'PATCH', path: pathOf(type, at), body: patch, contentType: PATCH_CONTENT_TYPES[patchType] }, signal,
@@ -217,7 +210,7 @@ export class ClusterClient {
 
   /** As {@link patch}, for callers that do not read the response: only metadata is requested, and it is not parsed. */
   patchUnread(
-    type: ResourceType, at: ObjectName, { patchType, patch }: Patch, signal?: AbortSignal,
+    type: ResourceType, at: ObjectRef, { patchType, patch }: Patch, signal?: AbortSignal,
   ): Promise<void> {
     const call = { path: pathOf(type, at), body: patch, contentType: PATCH_CONTENT_TYPES[patchType] };
     return this.#call<void>({ method: 'PATCH', ...call, accept: METADATA_ALONE, read: unread }, signal);
@@ -242,7 +235,7 @@ export class ClusterClient {
 
   /** Deletes an object under preconditions; throws a conflict error when they do not hold. */
   async delete(
-    type: ResourceType, at: ObjectName, options: DeleteOptions = {}, signal?: AbortSignal,
+    type: ResourceType, at: ObjectRef, options: DeleteOptions = {}, signal?: AbortSignal,
   ): Promise<void> {
     const { preconditions, propagation, gracePeriodSeconds } = options;
     const body =
@@ -268,7 +261,7 @@ export class ClusterClient {
  * Path of a collection, an object or a subresource (Kubernetes API concepts, "Resource URIs").
  * @throws Error for an empty name or namespace: that would be the path of the collection, and a delete would empty it.
  */
-export function pathOf(type: ResourceType, at: Partial<ObjectName>): string {
+export function pathOf(type: ResourceType, at: Partial<ObjectRef>): string {
   const parts = [type.group === '' ? `/api/${type.version}` : `/apis/${type.group}/${type.version}`];
   if (type.namespaced && at.namespace !== undefined) parts.push('namespaces', segment(at.namespace));
   parts.push(type.plural);

@@ -1,5 +1,6 @@
 // A work queue of keys with client-go `util/workqueue` semantics: a key never runs twice at once, additions while it
 // waits or runs merge, failures back off. Namespaces are served round robin, so many at once.
+import type { QueueMetrics } from '../../process/metrics.ts';
 import { onAbort } from '../flow/abort.ts';
 import { backoffDelay, timerMs } from '../flow/backoff.ts';
 import { FairQueue, namespaceOf } from '../flow/fair-queue.ts';
@@ -7,15 +8,6 @@ import { yieldToEventLoop } from '../flow/event-loop-yield.ts';
 
 /** Processes one key. A rejection means: retry later. */
 export type Work = (key: string) => Promise<void>;
-
-/** Observes a queue for metrics. Times are in ms. */
-export interface QueueObserver {
-  /** A key was added that was not queued before. */
-  added(): void;
-  /** A run started, this long after the key was added. */
-  started(waitedMs: number): void;
-  ended(ranMs: number, outcome: 'done' | 'failed'): void;
-}
 
 const RETRY = { firstMs: 50, maxMs: 30_000 };
 
@@ -29,7 +21,7 @@ export class WorkQueue {
   readonly #becameIdle: (() => void)[] = [];
   readonly #work: Work;
   readonly #signal: AbortSignal;
-  readonly #observer: QueueObserver | undefined;
+  readonly #observer: QueueMetrics | undefined;
   readonly #running = new Set<string>();
   /** Waiting to run, or to run again after the current run, with the time of the addition in ms. */
   readonly #wanted = new Map<string, number>();
@@ -37,7 +29,7 @@ export class WorkQueue {
   readonly #failures = new Map<string, number>();
 
   /** Starts at once; stops accepting and starting work when `signal` is aborted. */
-  constructor(work: Work, concurrency: number, signal: AbortSignal, observer?: QueueObserver) {
+  constructor(work: Work, concurrency: number, signal: AbortSignal, observer?: QueueMetrics) {
     this.#work = work;
     this.#concurrency = concurrency;
     this.#signal = signal;

@@ -12,7 +12,7 @@ export interface Preconditions {
   readonly resourceVersion?: string;
 }
 
-/** The object, or its subresource, that a command addresses. */
+/** An object, or a subresource of it; `namespace` is missing for cluster-scoped resources. */
 export interface ObjectRef {
   readonly namespace?: string | undefined;
   readonly name: string;

@@ -8,7 +8,8 @@ import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { VIRTUAL_NODES } from '../../model/proxy/proxy-selection.ts';
 import { ignoreStale, isNotFound } from '../../kubernetes/flow/api-error.ts';
 import { untilCommonTick } from '../../kubernetes/flow/common-tick.ts';
-import type { ClusterClient, ObjectName } from '../../kubernetes/client/cluster-client.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import type { ObjectRef } from '../../model/objects/plan.ts';
 import {
   DONE, startController, type Controller, type ReconcileResult,
 } from '../../kubernetes/controller/controller.ts';
@@ -234,7 +235,7 @@ function summaryOf(target: TargetCluster): ClusterSummary | undefined {
   return target.session?.summary;
 }
 
-function objectOf(ref: TargetRef): ObjectName {
+function objectOf(ref: TargetRef): ObjectRef {
   return ref.kind === 'Target' ? { namespace: ref.namespace, name: ref.name } : { name: ref.name };
 }
 

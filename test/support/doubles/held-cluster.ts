@@ -5,7 +5,8 @@ import { afterEach, beforeEach, mock } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { KubernetesObject } from '../../../api/objects/core.ts';
 import type { ResourceType } from '../../../api/objects/group-version.ts';
-import type { ClusterClient, ObjectName, Selection } from '../../../kubernetes/client/cluster-client.ts';
+import type { ClusterClient, Selection } from '../../../kubernetes/client/cluster-client.ts';
+import type { ObjectRef } from '../../../model/objects/plan.ts';
 import { pathOf } from '../../../kubernetes/client/cluster-client.ts';
 import { ServerClock } from '../../../kubernetes/connect/server-clock.ts';
 import { ApiError } from '../../../kubernetes/flow/api-error.ts';
@@ -15,7 +16,7 @@ import { keyOf } from '../../../kubernetes/watch/informer.ts';
 export interface AskedWrite {
   readonly verb: 'apply' | 'create' | 'patch' | 'delete';
   readonly plural: string;
-  readonly at: ObjectName;
+  readonly at: ObjectRef;
   /** The object, the patch, or the options of a delete. */
   readonly body: unknown;
 }
@@ -59,14 +60,14 @@ export class HeldCluster {
       listPageBytes: async (type: ResourceType, selection: Selection) => this.#list(type, selection),
       list: async (type: ResourceType, selection: Selection) =>
         (JSON.parse(this.#list(type, selection).toString('utf8')) as { readonly items: unknown }).items,
-      get: async (type: ResourceType, at: ObjectName) => this.#get(type, at),
+      get: async (type: ResourceType, at: ObjectRef) => this.#get(type, at),
       apply: async (type: ResourceType, object: KubernetesObject) => this.#write(
         { verb: 'apply', plural: type.plural, at: nameOf(object), body: object }),
       create: async (type: ResourceType, object: KubernetesObject) => this.#write(
         { verb: 'create', plural: type.plural, at: nameOf(object), body: object }),
-      patch: async ({ plural }: ResourceType, at: ObjectName, { patch }: { readonly patch: object }) =>
+      patch: async ({ plural }: ResourceType, at: ObjectRef, { patch }: { readonly patch: object }) =>
         this.#write({ verb: 'patch', plural, at, body: patch }),
-      delete: async ({ plural }: ResourceType, at: ObjectName, options: object) =>
+      delete: async ({ plural }: ResourceType, at: ObjectRef, options: object) =>
         this.#write({ verb: 'delete', plural, at, body: options }),
     };
     this.client = held as unknown as ClusterClient;
@@ -130,7 +131,7 @@ export class HeldCluster {
     return Buffer.from(JSON.stringify({ metadata: { resourceVersion: String(this.#version) }, items }));
   }
 
-  #get({ plural }: ResourceType, at: ObjectName): KubernetesObject {
+  #get({ plural }: ResourceType, at: ObjectRef): KubernetesObject {
     const found = this.#collection(plural).get(keyOf({ metadata: at } as KubernetesObject));
     if (found === undefined) throw new ApiError(404, 'NotFound', `${plural} ${at.name} is not there`);
     return found;
@@ -174,7 +175,7 @@ function isSelected({ metadata }: KubernetesObject, { namespace, fieldSelector }
     && (name === undefined || metadata.name === name);
 }
 
-function nameOf({ metadata: { namespace, name = '' } }: KubernetesObject): ObjectName {
+function nameOf({ metadata: { namespace, name = '' } }: KubernetesObject): ObjectRef {
   return { namespace, name };
 }
 

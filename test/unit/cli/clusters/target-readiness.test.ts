@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Condition } from '../../../../api/objects/core.ts';
 import { readyCondition, untilTargetReady, type Readiness } from '../../../../cli/clusters/target-readiness.ts';
-import type { ClusterClient, ObjectName } from '../../../../kubernetes/client/cluster-client.ts';
+import type { ClusterClient } from '../../../../kubernetes/client/cluster-client.ts';
+import type { ObjectRef } from '../../../../model/objects/plan.ts';
 import type { ResourceType } from '../../../../api/objects/group-version.ts';
 
 const ready = (status: Condition['status'], observedGeneration?: number): Condition => ({
@@ -28,7 +29,7 @@ describe('readyCondition', () => {
 /** A source whose target shows these conditions one after the other, and the last from then on. */
 function source(conditions: readonly (Condition | undefined)[]): { client: ClusterClient; asked: string[] } {
   const asked: string[] = [];
-  const get = async (type: ResourceType, at: ObjectName) => {
+  const get = async (type: ResourceType, at: ObjectRef) => {
     const condition = conditions[Math.min(asked.length, conditions.length - 1)];
     asked.push([type.kind, at.namespace, at.name].filter(Boolean).join(' '));
     return { metadata: { generation: 1 }, ...(condition && { status: { conditions: [condition] } }) };

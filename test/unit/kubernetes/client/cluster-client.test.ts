@@ -5,7 +5,8 @@ import type { ResourceType } from '../../../../api/objects/group-version.ts';
 import {
   CLUSTER_TARGETS, NODES, POD_CHAPERONS, PODS, ROLE_BINDINGS, SERVICE_ACCOUNTS,
 } from '../../../../api/resource-types.ts';
-import { ClusterClient, pathOf, selectors, type ObjectName } from '../../../../kubernetes/client/cluster-client.ts';
+import { ClusterClient, pathOf, selectors } from '../../../../kubernetes/client/cluster-client.ts';
+import type { ObjectRef } from '../../../../model/objects/plan.ts';
 import type { Call, Transport } from '../../../../kubernetes/http/transport.ts';
 import { haveOneHiddenClass } from '../../../support/rules/hidden-class.ts';
 import { ScriptedApiServer, status } from '../../../support/doubles/scripted-api-server.ts';
@@ -27,7 +28,7 @@ describe('calls', () => {
 });
 
 describe('pathOf', () => {
-  const paths: Record<string, readonly [type: ResourceType, at: Partial<ObjectName>, path: string]> = {
+  const paths: Record<string, readonly [type: ResourceType, at: Partial<ObjectRef>, path: string]> = {
     'a core object in a namespace': [PODS, { namespace: 'a', name: 'b' }, '/api/v1/namespaces/a/pods/b'],
     'a collection in a namespace': [PODS, { namespace: 'a' }, '/api/v1/namespaces/a/pods'],
     'a collection in all namespaces': [PODS, {}, '/api/v1/pods'],

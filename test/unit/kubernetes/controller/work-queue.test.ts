@@ -4,7 +4,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { beforeEach, describe, it, type TestContext } from 'node:test';
 import * as fc from 'fast-check';
 import { FairQueue } from '../../../../kubernetes/flow/fair-queue.ts';
-import { WorkQueue, type QueueObserver } from '../../../../kubernetes/controller/work-queue.ts';
+import { WorkQueue } from '../../../../kubernetes/controller/work-queue.ts';
+import type { QueueMetrics } from '../../../../process/metrics.ts';
 import { beginTurn } from '../../../support/processes/begun-turn.ts';
 
 /** Resolves when what has ended has made room, and what has its place then has had its turn of the event loop. */
@@ -24,7 +25,7 @@ class Harness {
     [];
   #now = 1_000;
 
-  constructor(t: TestContext, concurrency = 2, observer?: QueueObserver) {
+  constructor(t: TestContext, concurrency = 2, observer?: QueueMetrics) {
     this.#t = t;
     t.mock.timers.enable({ apis: ['setTimeout'] });
     t.mock.method(performance, 'now', () => this.#now);
