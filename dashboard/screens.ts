@@ -24,8 +24,9 @@ import { podScreen, type SeenJourney } from './views/pod-view.ts';
 import { targetsScreen, type SeenSource } from './views/targets-view.ts';
 import type { Action } from './wire/actions.ts';
 import type { Filters, PodRoute, Route } from './wire/routes.ts';
-import type { OpenScreen, PodName, ScreenSource } from './wire/screen-source.ts';
+import type { OpenScreen, ScreenSource } from './wire/screen-source.ts';
 import type { AnyScreen } from './wire/screens.ts';
+import type { NamespacedName } from '../model/pod/pod.ts';
 
 const LOG_LINES = 500;
 const LOG_BYTES = 256 * 1024;
@@ -100,7 +101,7 @@ export class Screens implements ScreenSource {
     ));
   }
 
-  async log({ namespace, name }: PodName, container: string): Promise<string> {
+  async log({ namespace, name }: NamespacedName, container: string): Promise<string> {
     const path = `${pathOf(PODS, { namespace, name })}/log`;
     const query = Object.entries({ container, tailLines: LOG_LINES, limitBytes: LOG_BYTES })
       .map(([key, value]) => [key, String(value)] as const);

@@ -5,6 +5,7 @@ import { ROLE_BINDINGS, ROLES, SECRETS, SERVICE_ACCOUNTS } from '../../api/resou
 import { DEFAULT_KUBECONFIG_KEY, type ClusterTarget, type Target } from '../../api/kinds/cluster-target.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
+import type { NamespacedName } from '../../model/pod/pod.ts';
 import { readingManifests, tokenOf } from '../../peering/access/target-access.ts';
 import { AppError } from '../../process/errors.ts';
 import { pollUntil } from '../clusters/poll-until.ts';
@@ -30,18 +31,12 @@ export async function grantKubeconfigAccess(migration: Migration): Promise<void>
   }
 }
 
-/** Name of a Secret. */
-interface SecretName {
-  readonly namespace: string;
-  readonly name: string;
-}
-
 type GivenTargets = Pick<Migration, 'client' | 'installNamespace' | 'targets' | 'signal'>;
 
 /** Where a target's kubeconfig is; undefined for the cluster itself. */
 export function secretOf(
   { metadata, spec }: ClusterTarget | Target, installNamespace: string,
-): SecretName | undefined {
+): NamespacedName | undefined {
   const { kubeconfigSecret } = spec;
   if (kubeconfigSecret === undefined) return undefined;
   const { name, namespace } = kubeconfigSecret as { readonly name: string; readonly namespace?: string };
@@ -69,7 +64,7 @@ export async function requireSameClusters(given: GivenTargets, named: readonly N
 
 /** Account of the token by which the source goes to a target; undefined where there is no such token. */
 async function accountIn(
-  secret: SecretName, { spec }: NamedTarget['object'], { client, signal }: GivenTargets,
+  secret: NamespacedName, { spec }: NamedTarget['object'], { client, signal }: GivenTargets,
 ): Promise<TokenAccount | undefined> {
   const { data = {} } = (await client.get(SECRETS, secret, signal).catch(unless(isNotFound))) ?? {};
   const kubeconfig = data[spec.kubeconfigSecret?.key ?? DEFAULT_KUBECONFIG_KEY] ?? '';

@@ -10,7 +10,7 @@ import { recordLive } from '../../cli/plan/record-live.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import { restoreSourcePod } from '../../model/proxy/admission-record.ts';
-import { splitKey } from '../../model/pod/pod.ts';
+import { splitKey, type NamespacedName } from '../../model/pod/pod.ts';
 import { messageOf } from '../../process/errors.ts';
 import type { Explanation } from '../../scheduler/explain/explain.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
@@ -20,7 +20,6 @@ import type { TargetSide } from '../pod/stages.ts';
 import type { SeenJourney } from '../views/pod-view.ts';
 import { knownRecords } from '../views/reading.ts';
 import type { PolicyChoice } from '../wire/placement-rows.ts';
-import type { PodName } from '../wire/screen-source.ts';
 import type { UnreadablePart } from '../wire/screens.ts';
 import { ViewerWatch } from './viewer-watch.ts';
 import { Refresh } from './refresh.ts';
@@ -50,7 +49,7 @@ interface KnownThere extends ReturnType<TargetSession['find']> {
 }
 
 /** The pod, and what is supposed. */
-export interface LookedAt extends PodName, WhatIf {
+export interface LookedAt extends NamespacedName, WhatIf {
   /** How many more pods like it. */
   readonly replicas: number;
 }

@@ -2,6 +2,7 @@
 import type { Action } from './actions.ts';
 import type { Route } from './routes.ts';
 import type { AnyScreen } from './screens.ts';
+import type { NamespacedName } from '../../model/pod/pod.ts';
 
 /** An open screen. */
 export interface OpenScreen {
@@ -13,18 +14,12 @@ export interface OpenScreen {
   close(): void;
 }
 
-/** A pod, as an address names it. */
-export interface PodName {
-  readonly namespace: string;
-  readonly name: string;
-}
-
 /** What the page shows. */
 export interface ScreenSource {
   /** Opens a screen; close it when it is no longer shown. */
   open(route: Route): OpenScreen;
   /** The last lines of a container's log. Rejects with what its calls throw. */
-  log(pod: PodName, container: string): Promise<string>;
+  log(pod: NamespacedName, container: string): Promise<string>;
   /** Does something with the viewer's permissions. Resolves to what was done, in a sentence. Rejects as {@link log}. */
   act(action: Action): Promise<string>;
 }

@@ -16,6 +16,7 @@ import { boundTo, type SourceControllerOptions } from '../../targets/proxy-pods.
 import type { TargetCluster } from '../../targets/target-cluster.ts';
 import { leaseName, SOURCE_LEASE_SECONDS, renewalMs } from '../../model/pod/source-lease.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
+import type { NamespacedName } from '../../model/pod/pod.ts';
 import { ownInstanceId } from '../../process/instance-id.ts';
 import { failedOver, mayFailOver, planFailover } from './failover-plan.ts';
 import { SourceLeaseRenewal, type HeldLease } from './source-lease-renewal.ts';
@@ -159,7 +160,9 @@ class Failover {
     }
   }
 
-  #renew(client: ClusterClient, at: LeaseName, holder: SourceLeaseRenewal, signal: AbortSignal): Promise<SourceLease> {
+  #renew(
+    client: ClusterClient, at: NamespacedName, holder: SourceLeaseRenewal, signal: AbortSignal,
+  ): Promise<SourceLease> {
     const now = performance.now();
     const renewTime = new Date(performance.timeOrigin + now).toISOString();
     holder.sending(renewTime, now);
@@ -169,7 +172,7 @@ class Failover {
   }
 
   #read(
-    client: ClusterClient, at: LeaseName, holder: SourceLeaseRenewal, signal: AbortSignal,
+    client: ClusterClient, at: NamespacedName, holder: SourceLeaseRenewal, signal: AbortSignal,
   ): Promise<SourceLease | undefined> {
     holder.reading(performance.now());
     return client.get(SOURCE_LEASES, at, signal).catch(unless(isNotFound));
@@ -194,11 +197,6 @@ class Failover {
     const step = holder.next(now);
     return { kind: 'requeue-after', ms: step.kind === 'wait' ? step.ms : 0 };
   }
-}
-
-interface LeaseName {
-  readonly namespace: string;
-  readonly name: string;
 }
 
 interface Where {

@@ -2,7 +2,8 @@
 import type { Condition, KubernetesObject, Secret } from '../../api/objects/core.ts';
 import { fieldPath, valuesAt } from '../../model/objects/field-path.ts';
 import { isRecord } from '../../model/objects/json-values.ts';
-import type { NamespacedName, SecretLookup } from './registry.ts';
+import type { NamespacedName } from '../../model/pod/pod.ts';
+import type { SecretLookup } from './registry.ts';
 import { refused, waiting, type RegisteredAccess, type RegisteredCluster } from './registered-cluster.ts';
 
 /** The value at a path, `spec.secretRef.name`. */

@@ -3,6 +3,7 @@ import type { KubernetesObject, Secret } from '../../api/objects/core.ts';
 import type { DnsChoice, RegistryChoice } from '../../api/registry/registry-choice.ts';
 import type { DnsService } from './dns-service.ts';
 import type { RegisteredCluster } from './registered-cluster.ts';
+import type { NamespacedName } from '../../model/pod/pod.ts';
 
 /** A kind of objects in a registry. */
 export interface RegistryKind {
@@ -12,12 +13,6 @@ export interface RegistryKind {
   readonly namespaced: boolean;
   /** Versions whose fields are known, the preferred one first. */
   readonly versions: readonly string[];
-}
-
-/** Namespace and name of an object. */
-export interface NamespacedName {
-  readonly namespace: string;
-  readonly name: string;
 }
 
 /** A Secret as far as it is known. One that cannot be read is not a missing one. */

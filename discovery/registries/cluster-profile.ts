@@ -9,7 +9,8 @@ import {
   bySecret, conditionOf, entryOf, isLeaving, kubeconfigIn, recordsAt, secretText, textAt, valueAt,
 } from '../entry/registry-fields.ts';
 import { refused, waiting, type RegisteredAccess } from '../entry/registered-cluster.ts';
-import type { NamespacedName, Registry, RegistryKind, RegistryObjects } from '../entry/registry.ts';
+import type { Registry, RegistryKind, RegistryObjects } from '../entry/registry.ts';
+import type { NamespacedName } from '../../model/pod/pod.ts';
 
 const PROFILES: RegistryKind = {
   group: 'multicluster.x-k8s.io', plural: 'clusterprofiles', kind: 'ClusterProfile', namespaced: true,

@@ -7,7 +7,8 @@ import { composeKubeconfig } from '../entry/composed-kubeconfig.ts';
 import type { DnsService } from '../entry/dns-service.ts';
 import { bySecret, secretText } from '../entry/registry-fields.ts';
 import { refused, waiting, type RegisteredAccess } from '../entry/registered-cluster.ts';
-import type { NamespacedName, Registry } from '../entry/registry.ts';
+import type { Registry } from '../entry/registry.ts';
+import type { NamespacedName } from '../../model/pod/pod.ts';
 
 /** The registry. */
 export const DNS: Registry = {

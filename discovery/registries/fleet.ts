@@ -4,7 +4,8 @@
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { bySecret, entriesOf, kubeconfigIn, secretNamedAt, textAt } from '../entry/registry-fields.ts';
 import { refused } from '../entry/registered-cluster.ts';
-import type { NamespacedName, Registry, RegistryKind } from '../entry/registry.ts';
+import type { Registry, RegistryKind } from '../entry/registry.ts';
+import type { NamespacedName } from '../../model/pod/pod.ts';
 
 const CLUSTERS: RegistryKind = {
   group: 'fleet.cattle.io', plural: 'clusters', kind: 'Cluster', namespaced: true, versions: ['v1alpha1'],

@@ -7,6 +7,7 @@ import type { KubernetesObject, Secret } from '../../api/objects/core.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { SECRETS } from '../../api/resource-types.ts';
 import { formatSelector, matchesLabelSelector } from '../../model/objects/label-selector.ts';
+import type { NamespacedName } from '../../model/pod/pod.ts';
 import { messageOf } from '../../process/errors.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { forwardAbort } from '../../kubernetes/flow/abort.ts';
@@ -15,7 +16,7 @@ import { Informer, type ConnectionState } from '../../kubernetes/watch/informer.
 import { boundedEntry } from '../entry/bounded-entry.ts';
 import type { DnsService } from '../entry/dns-service.ts';
 import type { RegistryReading } from '../entry/registry-reading.ts';
-import type { NamespacedName, Registry, SecretLookup } from '../entry/registry.ts';
+import type { Registry, SecretLookup } from '../entry/registry.ts';
 import { DnsServices } from './dns-services.ts';
 import { NamedSecrets } from './secret-follower.ts';
 import { ServedKind } from './served-kind.ts';

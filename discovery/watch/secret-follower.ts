@@ -8,7 +8,8 @@ import { forwardAbort } from '../../kubernetes/flow/abort.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import type { Informer } from '../../kubernetes/watch/informer.ts';
 import { fullInformersOf } from '../../kubernetes/watch/full-objects.ts';
-import type { NamespacedName, SecretLookup } from '../entry/registry.ts';
+import type { SecretLookup } from '../entry/registry.ts';
+import type { NamespacedName } from '../../model/pod/pod.ts';
 
 interface Followed {
   readonly informer: Informer<Secret, Secret>;

@@ -64,8 +64,14 @@ export function labelsAlike(labels: StringMap): StringMap {
   return Object.fromEntries(shared.slice(0, MAX_SELECTOR_LIST));
 }
 
-/** Namespace and name of a namespaced object's {@link objectKey}. */
-export function splitKey(key: string): { readonly namespace: string; readonly name: string } {
+/** Namespace and name of an object. */
+export interface NamespacedName {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** Those of a namespaced object's {@link objectKey}. */
+export function splitKey(key: string): NamespacedName {
   const [namespace = '', name = ''] = key.split('/');
   return { namespace, name };
 }
