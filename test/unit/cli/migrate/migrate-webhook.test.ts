@@ -149,17 +149,17 @@ describe('a webhook that is switched to Isthmus', () => {
     assert.equal(receivesPods(webhookOf(cluster)), false);
   });
 
-  it('is switched where a policy of others denies what is tried: it was asked before', async (t) => {
-    for (const denial of [
-      new ApiError(403, 'Forbidden', 'admission webhook "validation.gatekeeper.sh" denied the request: no owner'),
-      new ApiError(422, 'Invalid', "ValidatingAdmissionPolicy 'owner' with binding 'owner' denied request: no owner"),
-    ]) {
+  for (const denial of [
+    new ApiError(403, 'Forbidden', 'admission webhook "validation.gatekeeper.sh" denied the request: no owner'),
+    new ApiError(422, 'Invalid', "ValidatingAdmissionPolicy 'owner' with binding 'owner' denied request: no owner"),
+  ]) {
+    it(`is switched where others deny what is tried, after it was asked: ${denial.message}`, async (t) => {
       const { cluster, migration } = world(t);
       cluster.before = ({ query }) => (query?.['dryRun'] === undefined ? undefined : denial);
       await switchWebhook(migration);
       assert.equal(receivesPods(webhookOf(cluster)), false);
-    }
-  });
+    });
+  }
 
   it('is not tried by somebody who may not create pods: nothing says that it answers', async (t) => {
     const { cluster, migration } = world(t);

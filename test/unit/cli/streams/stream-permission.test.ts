@@ -10,6 +10,8 @@ import { status } from '../../../support/doubles/scripted-api-server.ts';
 import { servedSource, servedTarget } from '../../../support/doubles/served-source.ts';
 
 const NODE = virtualNodeName({ kind: 'ClusterTarget', name: 'eu' });
+const MISSING =
+  'pods "web-abc" is forbidden: User "source" cannot get resource "pods/log" in API group "" in the namespace "team-a"';
 const CHAPERON = '/apis/multicluster.admiralty.io/v1alpha1/namespaces/team-a/podchaperons/web-abc';
 
 describe('isthmus logs', () => {
@@ -20,7 +22,7 @@ describe('isthmus logs', () => {
 
   function answer(method: string, { pathname }: URL): Answer {
     if (pathname.endsWith('/log')) {
-      return isGranted ? [200, ''] : [403, status(403, 'Forbidden', 'pods "web-abc" is forbidden')];
+      return isGranted ? [200, ''] : [403, status(403, 'Forbidden', MISSING)];
     }
     if (method === 'PATCH') isGranted = true;
     return [200, method === 'GET' ? { kind: 'List', metadata: { resourceVersion: '9' }, items: [delegate] } : {}];
