@@ -1,4 +1,5 @@
 // Time for code that polls: waits cost nothing, and the clocks of the process go on by as much as they ask for.
+import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 
 /** When a test begins. */
@@ -13,6 +14,8 @@ export interface VirtualWaits {
 
 /** Until the test ends, each `delay` returns at once; `Date.now` begins at {@link BEGIN}, `performance.now` at 0. */
 export function virtualWaits(t: TestContext): VirtualWaits {
+  // a test that replaces clocks twice leaves them replaced for the tests after it
+  assert.ok(!('mock' in globalThis.setTimeout), 'a test has virtual waits once');
   const waits: number[] = [];
   const virtual: VirtualWaits = { waits, during: () => undefined };
   let elapsed = 0;
