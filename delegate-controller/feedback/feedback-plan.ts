@@ -165,10 +165,10 @@ function planPodChanges(
   const own =
     Object.entries(gates ?? {}).filter(([type]) => isSourceGate(type, chaperon) || !ofTarget.includes(type));
   const wanted: LiveChanges = { ...changes, ...(own.length > 0 && { gates: Object.fromEntries(own) }) };
-  const of = stateOf(wanted);
-  return of === (chaperon.sentChanges?.of ?? '')
+  const state = stateOf(wanted);
+  return state === (chaperon.sentChanges?.of ?? '')
     ? undefined
-    : { chaperon, wanted: { of, changes: wanted } };
+    : { chaperon, wanted: { of: state, changes: wanted } };
 }
 
 /** Types of the conditions that the target has set, on this delegate or on the one before it. */

@@ -62,8 +62,8 @@ export interface PlacementState {
 }
 
 /**
- * The next step. Plans of `bind`, `release` and `unschedulable` are for the source, of `delete-candidate` for the
- * target.
+ * The next step. Plans of `bind`, `remove-finalizer` and `unschedulable` are for the source, of `delete-candidate` for
+ * the target.
  */
 export type PlacementStep =
   | { readonly kind: 'no-change' }
@@ -78,7 +78,7 @@ export type PlacementStep =
     readonly uid: string;
     readonly plan: Plan;
   }
-  | { readonly kind: 'release'; readonly plan: Plan };
+  | { readonly kind: 'remove-finalizer'; readonly plan: Plan };
 
 /** How long a target may take without a decision about any pod, in ms; see `VerdictTimes` for skipped pods. */
 export const VERDICT_TIMEOUT_MS = 10_000;
@@ -116,8 +116,8 @@ function planCandidate(state: PlacementState, candidate: Candidate, now: number)
   }
   // too late to bind: a bound pod must not lose its delegate
   if (candidate.deletion === 'sent') return deleteCandidate(candidate, undefined);
-  const lost = withdrawalReason(chaperon, candidate);
-  if (lost !== undefined || state.group === 'failed') return deleteCandidate(candidate, lost);
+  const withdrawal = withdrawalReason(chaperon, candidate);
+  if (withdrawal !== undefined || state.group === 'failed') return deleteCandidate(candidate, withdrawal);
   return planByVerdict(state, candidate, now);
 }
 
@@ -203,7 +203,7 @@ function planRelease({ proxy, candidates, pendingCreate, unobserved }: Placement
   if (next !== undefined) return deleteCandidate(next, undefined);
   if (candidates.length > 0 || pendingCreate || unobserved.length > 0) return { kind: 'wait' };
   if (!holdsFinalizer(proxy)) return { kind: 'no-change' };
-  return { kind: 'release', plan: planFinalizerRemoval(proxy) };
+  return { kind: 'remove-finalizer', plan: planFinalizerRemoval(proxy) };
 }
 
 function mayBeDeleted({ chaperon, reachable, deletion }: Candidate): boolean {

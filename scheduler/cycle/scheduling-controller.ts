@@ -143,7 +143,7 @@ class Scheduling {
       case 'remove-deadline':
         await this.#sender.removeDeadline(proxy, step, signal);
         return DONE;
-      case 'release':
+      case 'remove-finalizer':
         await executePlan(this.#options.source, step.plan, signal).catch(unless(isNotFound));
         return DONE;
     }

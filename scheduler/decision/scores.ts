@@ -17,7 +17,7 @@ export type Score = (target: TargetSnapshot) => number;
 export interface PreparedScore {
   readonly name: ScoreName;
   readonly weight: number;
-  readonly of: Score;
+  readonly score: Score;
 }
 
 type Prepare = (pod: PodToSchedule, targets: readonly TargetSnapshot[]) => Score | undefined;
@@ -53,7 +53,7 @@ export function prepareScores(pod: PodToSchedule, targets: readonly TargetSnapsh
   for (const [name, prepare] of Object.entries(SCORES) as [ScoreName, Prepare][]) {
     const weight = weights[name];
     const score = weight > 0 ? prepare(pod, targets) : undefined;
-    if (score !== undefined) prepared.push({ name, weight, of: score });
+    if (score !== undefined) prepared.push({ name, weight, score });
   }
   return prepared;
 }
@@ -61,8 +61,8 @@ export function prepareScores(pod: PodToSchedule, targets: readonly TargetSnapsh
 /** Weighted mean of the scores, in [0,1]; 0 when none applies. */
 export function weightedMean(scores: readonly PreparedScore[], target: TargetSnapshot): number {
   let [sum, weights] = [0, 0];
-  for (const { weight, of } of scores) {
-    sum += weight * of(target);
+  for (const { weight, score } of scores) {
+    sum += weight * score(target);
     weights += weight;
   }
   return weights === 0 ? 0 : Math.round((sum / weights) * ROUNDING) / ROUNDING;

@@ -62,7 +62,7 @@ export function explainPod(pod: PodToSchedule, targets: readonly TargetSnapshot[
     target: target.key,
     checks: checked.find((one) => one.target === target)?.checks ?? [],
     tier, afterScaleUp, score,
-    scores: scores.map(({ name, weight, of }) => ({ name, weight, score: of(target) })),
+    scores: scores.map(({ name, weight, score }) => ({ name, weight, score: score(target) })),
   }));
   const failing = checked.filter(({ target }) => !feasible.includes(target));
   const [best, second] = ranked;

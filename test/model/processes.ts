@@ -113,7 +113,7 @@ function place(
       });
     case 'remove-deadline':
       return one(deadlineRemoval(step, candidates, proxy));
-    case 'release':
+    case 'remove-finalizer':
       return one({ requests: writes('source', step.plan, proxy.uid) });
   }
 }

@@ -243,7 +243,7 @@ export interface SourceWrite {
 }
 
 function whatOf(condition: Condition | undefined): string {
-  return condition === undefined ? 'release' : `${condition.reason}: ${condition.message}`;
+  return condition === undefined ? 'remove-finalizer' : `${condition.reason}: ${condition.message}`;
 }
 
 /** The world of one test. */

@@ -161,12 +161,12 @@ describe('planPlacement', () => {
       [state([aCandidate('a', { reachable: false })], { proxy: aProxyRecord(terminating()) }), 'wait'],
     'for a create under way': [state([], { proxy: aProxyRecord(terminating()), pendingCreate: true }), 'wait'],
     'and for a target not heard yet': [state([], { proxy: aProxyRecord(terminating()), unobserved: ['b'] }), 'wait'],
-    'a pod of which nothing is left anywhere is let go': [state([], { proxy: aProxyRecord(terminating()) }), 'release'],
+    'a pod of which nothing is left anywhere is let go': [state([], { proxy: aProxyRecord(terminating()) }), 'remove-finalizer'],
     'once': [state([], { proxy: aProxyRecord(terminating(), withFinalizers('a.io/other')) }), 'no-change'],
     'a gated pod that goes is let go':
-      [state([], { proxy: aProxyRecord(terminating(), withSpec({ schedulingGates: [{ name: 'g' }] })) }), 'release'],
+      [state([], { proxy: aProxyRecord(terminating(), withSpec({ schedulingGates: [{ name: 'g' }] })) }), 'remove-finalizer'],
     'a pod that ended without a node gets no target':
-      [state([], { proxy: aProxyRecord(inPhase('Failed')) }), 'release'],
+      [state([], { proxy: aProxyRecord(inPhase('Failed')) }), 'remove-finalizer'],
     'and its candidate is taken back': [
       state([aCandidate('a', { delegate: [scheduled()] })], { proxy: aProxyRecord(inPhase('Failed')) }),
       'delete-candidate a',
@@ -394,7 +394,7 @@ describe('laws of placement', () => {
 
   it('lets a pod go only when nothing of it is left anywhere, or may be', () => {
     law(({ candidates, pendingCreate, unobserved }, step) => {
-      if (step.kind === 'release') {
+      if (step.kind === 'remove-finalizer') {
         assert.deepEqual([candidates.length, pendingCreate, unobserved.length], [0, false, 0]);
       }
     });

@@ -50,7 +50,7 @@ describe('a new pod', () => {
   });
   it('that has ended is let go, not sent', async (t) => {
     const { world, a } = await sent(t, inPhase('Failed'));
-    assert.deepEqual([a.asked, writesOf(world)], [[], ['release']]);
+    assert.deepEqual([a.asked, writesOf(world)], [[], ['remove-finalizer']]);
   });
   it('without any target is told so once, and again when there is one', async (t) => {
     const world = await aSchedulingWorld(t, ['a']);
@@ -216,7 +216,7 @@ describe('a pod that is deleted', () => {
   it('takes its candidate along, and then is let go', async (t) => {
     const { world, a } = await sent(t);
     await world.put(aPodOf('u', terminating()));
-    assert.deepEqual([a.holds, writesOf(world), [...world.pods]], [[], ['release'], []]);
+    assert.deepEqual([a.holds, writesOf(world), [...world.pods]], [[], ['remove-finalizer'], []]);
     assert.equal(world.state.views.ledger.size, 0);
   });
   it('while its target is away stays until that is back', async (t) => {
@@ -226,7 +226,7 @@ describe('a pod that is deleted', () => {
     await world.pass(60_000);
     assert.deepEqual(writesOf(world), []);
     await world.changed('a', { isReady: true });
-    assert.deepEqual([a.holds, writesOf(world)], [[], ['release']]);
+    assert.deepEqual([a.holds, writesOf(world)], [[], ['remove-finalizer']]);
   });
   it('while its target is away is let go once that is removed, though nothing else changes', async (t) => {
     const { world } = await sent(t);
@@ -235,7 +235,7 @@ describe('a pod that is deleted', () => {
     await world.removed('b');
     assert.deepEqual(writesOf(world), []);
     await world.removed('a');
-    assert.deepEqual(writesOf(world), ['release']);
+    assert.deepEqual(writesOf(world), ['remove-finalizer']);
   });
   it('and comes again under the same name is another pod: what is left of the first is not bound to it', async (t) => {
     const { world, a } = await sent(t);
@@ -250,7 +250,7 @@ describe('a pod that is deleted', () => {
   });
   it('without having been sent is let go at once', async (t) => {
     const { world } = await sent(t, gated, terminating());
-    assert.deepEqual(writesOf(world), ['release']);
+    assert.deepEqual(writesOf(world), ['remove-finalizer']);
   });
 });
 

@@ -18,7 +18,7 @@ function scoresOf(name: ScoreName, pod: PodToSchedule, ...targets: readonly Targ
   const weights = Object.fromEntries(SCORE_NAMES.map((other) => [other, Number(other === name)]));
   const weighing = { ...pod, placement: { ...pod.placement!, weights: weights as Record<ScoreName, number> } };
   const [score] = prepareScores(weighing, targets);
-  return score === undefined ? 'not asked' : targets.map((target) => Math.round(score.of(target) * 1e6) / 1e6);
+  return score === undefined ? 'not asked' : targets.map((target) => Math.round(score.score(target) * 1e6) / 1e6);
 }
 
 const asking = (requests: ResourceList, placement: Partial<PlacementConstraints> = {}) =>
@@ -211,7 +211,7 @@ describe('scores of labels and distance', () => {
 
 describe('the mean of scores', () => {
   const target = aTarget('a');
-  const score = (value: number, weight: number): PreparedScore => ({ name: 'rtt', weight, of: () => value });
+  const score = (value: number, weight: number): PreparedScore => ({ name: 'rtt', weight, score: () => value });
   const part = fc.record({ value: fc.double({ min: 0, max: 1, noNaN: true }),
     weight: fc.double({ min: 0.001, max: 100 }) })
     .filter(({ weight }) => Number.isFinite(weight));

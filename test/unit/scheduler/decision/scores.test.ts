@@ -202,7 +202,7 @@ describe('laws of all scores', () => {
     fc.assert(fc.property(pod, targets, (pod, targets) => {
       const scores = prepareScores(pod, targets);
       for (const target of targets) {
-        for (const score of [...scores.map(({ of }) => of(target)), weightedMean(scores, target)]) {
+        for (const score of [...scores.map((each) => each.score(target)), weightedMean(scores, target)]) {
           assert.ok(score >= 0 && score <= 1, `${score}`);
         }
       }
@@ -244,7 +244,7 @@ describe('the score leastAllocated', () => {
   const scoreOf = (...rooms: readonly { readonly cpu: string; readonly pods: string }[]) => {
     const pod = aPodWithConstraints();
     const [score] = prepareScores(pod, []).filter(({ name }) => name === 'leastAllocated');
-    return score?.of(aTarget('a', withNodes(...rooms))) ?? NaN;
+    return score?.score(aTarget('a', withNodes(...rooms))) ?? NaN;
   };
   const free = { cpu: '4', pods: '110' };
   const full = { cpu: '0', pods: '110' };
