@@ -133,7 +133,10 @@ async function removeThere(
   if (inTarget === undefined) {
     if (identity.isThere) throw new Error('there is no kubeconfig here that peering created');
   } else if (!identity.isLeaving || !(await isUnknownThere(identity, inTarget, progress))) {
-    await removeSource(identity, inTarget, progress);
+    await removeSource(identity, inTarget, progress).catch(async (error: unknown) => {
+      // an API server knows a moment later that permissions are gone
+      if (!identity.isLeaving || !(await isUnknownThere(identity, inTarget, progress))) throw error;
+    });
   }
   return undefined; // or it was done before
 }

@@ -59,6 +59,18 @@ describe('a target that the source leaves by its own identity', () => {
     assert.deepEqual([source.names(CLUSTER_TARGETS), source.names(SECRETS)], [[], []]);
   });
 
+  it('is left by a second command although it forgets the source only while that runs', async (t) => {
+    const { source, answers, killAt, leave } = await world(t);
+    killAt(/DELETE .*clustertargets/);
+    await assert.rejects(leave(), /killed/);
+    answers.delete = FORBIDDEN;
+    let lists = 0;
+    Object.defineProperty(answers, 'list', { get: () => ((lists += 1) === 1 ? DONE : FORBIDDEN) });
+    source.before = () => undefined;
+    await leave();
+    assert.deepEqual([source.names(CLUSTER_TARGETS), source.names(SECRETS)], [[], []]);
+  });
+
   it('is not left while it denies the removal, however often that is tried', async (t) => {
     const { source, answers, leave } = await world(t);
     answers.delete = FORBIDDEN;
