@@ -161,10 +161,13 @@ describe('planPlacement', () => {
       [state([aCandidate('a', { reachable: false })], { proxy: aProxyRecord(terminating()) }), 'wait'],
     'for a create under way': [state([], { proxy: aProxyRecord(terminating()), pendingCreate: true }), 'wait'],
     'and for a target not heard yet': [state([], { proxy: aProxyRecord(terminating()), unobserved: ['b'] }), 'wait'],
-    'a pod of which nothing is left anywhere is let go': [state([], { proxy: aProxyRecord(terminating()) }), 'remove-finalizer'],
+    'a pod of which nothing is left anywhere is let go':
+      [state([], { proxy: aProxyRecord(terminating()) }), 'remove-finalizer'],
     'once': [state([], { proxy: aProxyRecord(terminating(), withFinalizers('a.io/other')) }), 'no-change'],
-    'a gated pod that goes is let go':
-      [state([], { proxy: aProxyRecord(terminating(), withSpec({ schedulingGates: [{ name: 'g' }] })) }), 'remove-finalizer'],
+    'a gated pod that goes is let go': [
+      state([], { proxy: aProxyRecord(terminating(), withSpec({ schedulingGates: [{ name: 'g' }] })) }),
+      'remove-finalizer',
+    ],
     'a pod that ended without a node gets no target':
       [state([], { proxy: aProxyRecord(inPhase('Failed')) }), 'remove-finalizer'],
     'and its candidate is taken back': [
