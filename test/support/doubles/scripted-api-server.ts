@@ -30,6 +30,7 @@ export class ScriptedApiServer {
   readonly #arrived: Exchange[] = [];
   readonly #waiting: ((exchange: Exchange) => void)[] = [];
   readonly #patience = new Set<NodeJS.Timeout>();
+  #isStopped = false;
 
   private constructor(server: Server) {
     this.#server = server;
@@ -59,6 +60,7 @@ export class ScriptedApiServer {
     if (arrived !== undefined) return Promise.resolve(arrived);
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => reject(new Error(`no request came within ${TIMEOUT_MS} ms`)), TIMEOUT_MS);
+      if (this.#isStopped) timer.unref();
       this.#patience.add(timer);
       this.#waiting.push((exchange) => {
         clearTimeout(timer);
@@ -88,6 +90,7 @@ export class ScriptedApiServer {
   /** Ends all connections. */
   async stop(): Promise<void> {
     // what is still waited for comes no more, and must not keep the process
+    this.#isStopped = true;
     for (const timer of this.#patience) clearTimeout(timer);
     await this.transport.close();
     this.#server.close();
