@@ -45,18 +45,18 @@ function toInteger(text: string): number {
   return text.startsWith('-') ? -value : value;
 }
 
+const asInYaml11 = (tags: Tags): Tags => [INTEGER, FLOAT, TRUE, FALSE, ...tags];
+
 /**
  * Options for reading what people write for kubectl, with merge keys: as other programs in Go (sigs.k8s.io/yaml) it
  * takes plain scalars for those of YAML 1.1, where `0400` is octal, `1_000` is 1000 and `yes` is true. By itself the
  * parser follows YAML 1.2, to which they are 400 and texts.
  */
-export const AS_KUBECTL_READS: SchemaOptions = {
-  merge: true, customTags: (tags: Tags): Tags => [INTEGER, FLOAT, TRUE, FALSE, ...tags],
-};
+export const AS_KUBECTL_READS: SchemaOptions = { merge: true, customTags: asInYaml11 };
 
 /** Options for writing what kubectl, or anything else in Go, is to read: texts such as `yes` and `1_000` are quoted. */
 export const FOR_KUBECTL: CreateNodeOptions & SchemaOptions & ToStringOptions =
-  { lineWidth: 0, aliasDuplicateObjects: false, compat: 'yaml-1.1' };
+  { lineWidth: 0, aliasDuplicateObjects: false, compat: 'yaml-1.1', customTags: asInYaml11 };
 
 /**
  * A text as a stream of YAML documents, line by line, where kubectl reads more than the parser does: a byte order mark

@@ -15,7 +15,9 @@ describe('YAML for kubectl', () => {
   for (const [text, value] of Object.entries(read)) {
     it(`reads ${text} as ${JSON.stringify(value)}`, () => assert.equal(parse(text, AS_KUBECTL_READS), value));
   }
-  for (const text of ['0400', '1_000', '0b11', '0o17', '1e3', 'yes', 'No', 'on', 'OFF', 'y', 'true', '~', 'null']) {
+  for (const text of [
+    '0400', '1_000', '1e0_0', '0b11', '0o17', '1e3', 'yes', 'No', 'on', 'OFF', 'y', 'true', '~', 'null',
+  ]) {
     it(`quotes the text ${text}`, () => assert.equal(stringify(text, FOR_KUBECTL), `"${text}"\n`));
   }
   it('quotes no text that kubectl reads as one', () => {
