@@ -4,6 +4,8 @@
 // were sent before it on them: a pod that no target could take then counts for nobody, one that was sent nowhere though
 // some target could counts as lost.
 import type { Pod } from '../../api/objects/core.ts';
+import type { ClusterSummary } from '../../api/kinds/cluster-summary.ts';
+import { isSmallChange } from '../../delegate-controller/capacity/small-change.ts';
 import { toClusterSummary } from '../../delegate-controller/capacity/cluster-summary.ts';
 import { NodeGrouper } from '../../delegate-controller/capacity/node-groups.ts';
 import { NodeLedger, type NodeState } from '../../delegate-controller/capacity/node-ledger.ts';
@@ -22,7 +24,9 @@ import { syntheticNode, syntheticPod } from '../load/synthetic-nodes.ts';
 const TARGETS = 10;
 const NODES = 60;
 const TICK_MS = 20;
+/** How often a target looks whether its summary has changed, in ms; it leaves out at most three small changes. */
 const SUMMARY_MS = 1_300;
+const LOOKS_AT_SMALL = 4;
 /** From the decision until the target's scheduler runs, in ms. */
 const VERDICT_MS = 60;
 /** Fractions of the CPU of nodes without taints that a target's own pods hold at the start: usual, and nearly full. */
@@ -82,6 +86,8 @@ class SimulatedTarget {
   readonly #grouper = new NodeGrouper();
   readonly #running: TargetPod[] = [];
   #version = 1;
+  #published: ClusterSummary | undefined;
+  #looks = 0;
 
   constructor(index: number, fill: number, random: RandomSource) {
     this.key = `ClusterTarget/c${index}`;
@@ -125,8 +131,14 @@ class SimulatedTarget {
     return total > 0 ? used / total : 1;
   }
 
-  summary(): ReturnType<typeof toClusterSummary> {
-    return toClusterSummary(this.ledger, this.#grouper, { podsResourceVersion: `${this.#version}` });
+  /** What the target publishes now, if it does. */
+  summary(): ClusterSummary | undefined {
+    const summary = toClusterSummary(this.ledger, this.#grouper, { podsResourceVersion: `${this.#version}` });
+    this.#looks += 1;
+    const before = this.#published;
+    if (before !== undefined && this.#looks < LOOKS_AT_SMALL && isSmallChange(before, summary)) return undefined;
+    [this.#published, this.#looks] = [summary, 0];
+    return summary;
   }
 
   #leastAllocated(requests: ResourceAmounts): NodeState | undefined {
@@ -165,7 +177,10 @@ function simulate(
   const count = { taken: 0, lost: 0, nobody: 0 };
   for (let tick = 0; tick < arrivals.length || sent.length > 0; tick += 1) {
     const now = tick * TICK_MS;
-    if (now % SUMMARY_MS === 0) for (const target of targets) world.views.publish(target.key, target.summary());
+    if (now % SUMMARY_MS === 0) for (const target of targets) {
+      const summary = target.summary();
+      if (summary !== undefined) world.views.publish(target.key, summary);
+    }
     for (let i = 0; i < (arrivals[tick] ?? 0); i += 1) {
       sent.push(choose(world, { uid: `${tick}-${i}`, pod: randomPod(i, random), now }));
     }

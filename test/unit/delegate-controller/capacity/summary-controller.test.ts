@@ -49,6 +49,13 @@ async function within(ms: number, at = cluster): Promise<readonly ClusterSummary
   return at.writes.splice(0).map(({ body }) => body as ClusterSummary);
 }
 
+/** What is published after each look at what has gathered, of the four that small changes wait for. */
+async function inFourLooks(): Promise<readonly (readonly unknown[])[]> {
+  const looks = [];
+  for (let look = 0; look < 4; look += 1) looks.push((await within(GATHER_MS)).map(({ free }) => free?.['cpu']));
+  return looks;
+}
+
 async function change(make: () => void): Promise<void> {
   make();
   await cluster.settled();
@@ -102,10 +109,22 @@ describe('a summary', () => {
     await change(() => cluster.remove(PODS, 'team-a/other'));
     await change(() => cluster.put(PODS, aDelegate(onNode('one'), withRequests({ cpu: '1' }))));
     cluster.failures.push(new ApiError(503, 'ServiceUnavailable', '-', 2_000));
-    assert.deepEqual((await within(GATHER_MS)).map(({ free }) => free?.['cpu']), ['3']);
+    assert.deepEqual(await inFourLooks(), [[], [], [], ['3']]);
     await within(2_000); // it is tried again, and gathers
-    assert.deepEqual((await within(GATHER_MS)).map(({ free }) => free?.['cpu']), ['3'], 'that one failed');
+    assert.deepEqual(await inFourLooks(), [[], [], [], ['3']], 'that one failed');
+    assert.deepEqual(await inFourLooks(), [[], [], [], []]);
+  });
+
+  it('gathers small changes for longer, until their sum is large', async () => {
+    cluster.put(NODES, node('one', withAllocatable({ ...ROOM, pods: '110' })));
+    await started();
+    await within(0);
+    await change(() => cluster.put(PODS, running('a', '200m')));
+    assert.deepEqual(await inFourLooks(), [[], [], [], ['3800m']]);
+    await change(() => cluster.put(PODS, running('b', '200m')));
     assert.deepEqual(await within(GATHER_MS), []);
+    await change(() => cluster.put(PODS, running('c', '200m')));
+    assert.deepEqual(await inFourLooks(), [['3400m'], [], [], []]);
   });
 
   it('is repeated as a heartbeat, and says up to which version of the pods it is complete', async () => {
