@@ -1,7 +1,7 @@
 // Rewrites object literals that begin with a spread, in compiled files, where Node.js is older than 22: its V8 gives
 // each object of `{ ...a, b }` a hidden class of its own (docs/adr/0127). A spread of undefined before it adds nothing
 // and prevents that. Plain JavaScript, because the build runs it.
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from '@babel/parser';
 
@@ -10,10 +10,13 @@ export const NEEDS_SPREADS = Number(process.versions.node.split('.')[0]) < 22;
 
 const FIRST = '...undefined, ';
 
+/** Also of a text that is rewritten already, whose literals begin with a spread of undefined. */
+const isSpread = ({ type, argument }) => type === 'SpreadElement' && argument.name !== 'undefined';
+
 function* literalsIn(node) {
   if (node === null || typeof node !== 'object') return;
   const { type, properties = [], start } = node;
-  if (type === 'ObjectExpression' && properties.length > 1 && properties[0].type === 'SpreadElement') yield start + 1;
+  if (type === 'ObjectExpression' && properties.length > 1 && isSpread(properties[0])) yield start + 1;
   for (const [name, child] of Object.entries(node)) if (name !== 'loc') yield* literalsIn(child);
 }
 
@@ -28,12 +31,18 @@ export function withSharedClasses(text) {
   return rewritten + text.slice(from);
 }
 
-/** Rewrites all compiled files of a folder, but those for browsers. They must have been compiled just now. */
+/** Rewrites what was compiled below a folder since the last time, but for browsers. `.rewritten` there has that time. */
 export function rewriteSpreads(folder) {
+  const done = join(folder, '.rewritten');
+  rewriteNewer(folder, existsSync(done) ? statSync(done).mtimeMs : 0);
+  writeFileSync(done, '');
+}
+
+function rewriteNewer(folder, time) {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);
-    if (entry.isDirectory() && entry.name !== 'browser') rewriteSpreads(path);
-    if (!entry.isFile() || !entry.name.endsWith('.js')) continue;
+    if (entry.isDirectory() && entry.name !== 'browser') rewriteNewer(path, time);
+    if (!entry.isFile() || !entry.name.endsWith('.js') || statSync(path).mtimeMs < time) continue;
     const text = readFileSync(path, 'utf8');
     const rewritten = withSharedClasses(text);
     if (rewritten !== text) writeFileSync(path, rewritten);

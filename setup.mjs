@@ -54,6 +54,16 @@ function digestOfSources() {
   return digest.digest('hex');
 }
 
+/** Removes compiled files whose sources are gone, since the compiler does not: a removed test must not run on. */
+function removeOrphans(built, sources) {
+  if (!existsSync(built)) return;
+  for (const entry of readdirSync(built, { withFileTypes: true })) {
+    const [path, source] = [join(built, entry.name), join(sources, entry.name)];
+    if (entry.isDirectory()) removeOrphans(path, source);
+    else if (/\.js(\.map)?$/.test(entry.name) && !existsSync(source.replace(/\.js(\.map)?$/, '.ts'))) rmSync(path);
+  }
+}
+
 async function compile() {
   const compiler = join(checkout, 'node_modules', '.bin', 'tsc');
   if (!existsSync(compiler)) return; // an install without development packages brings its compiled files along
@@ -61,7 +71,7 @@ async function compile() {
   const digest = digestOfSources();
   if (existsSync(compiled) && readFileSync(compiled, 'utf8') === digest) return;
   rmSync(compiled, { force: true }); // until all is compiled
-  rmSync(join(checkout, 'build', 'test'), { recursive: true, force: true }); // a removed test must not run on
+  removeOrphans(join(checkout, 'build'), checkout);
   run(compiler, ['--project', checkout]);
   run(compiler, ['--project', join(checkout, 'dashboard', 'browser')]); // with the types of a browser
   const { NEEDS_SPREADS, rewriteSpreads } = await import('./rewrite-spreads.mjs'); // needs an installed package

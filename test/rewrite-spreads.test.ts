@@ -13,6 +13,7 @@ describe('a literal that begins with a spread', () => {
     'gets it inside another one': ['x = { a, b: { ...c, d } };', 'x = { a, b: {...undefined,  ...c, d } };'],
     'gets it in each of several':
       ['x = { ...a, b: {...c, d} };', 'x = {...undefined,  ...a, b: {...undefined, ...c, d} };'],
+    'stays as it is once rewritten': ['f({...undefined,  ...a, b });', 'f({...undefined,  ...a, b });'],
     'stays as it is alone: that has one class': ['x = { ...a };', 'x = { ...a };'],
     'stays as it is behind another property': ['x = { a, ...b };', 'x = { a, ...b };'],
     'is not a pattern, a list or an argument':
