@@ -29,13 +29,13 @@ export function startScheduler(given: SchedulerOptions, signal: AbortSignal): vo
   const { proxies, targets, inputs } = given;
   const ready = Promise.all([proxies.synced, targets.untilSynced(), inputs.untilReadOrBroken()]);
   const options = { ...given, ready, logger: given.logger.child({ component: 'scheduler' }) };
-  const state = startScheduling(options, signal);
-  startOverdue({ ...options, state }, signal);
+  const cache = startScheduling(options, signal);
+  startOverdue({ ...options, cache }, signal);
   startFailback({ ...options, policies: () => inputs.book }, signal);
   startPolicyStatus(options, signal);
   const inventory = new ClusterInventory(options, given.profileNamespaces ?? []);
   startClusterProfiles({ ...options, inventory }, signal);
-  startClusterDecisions({ ...options, inventory, state }, signal);
+  startClusterDecisions({ ...options, inventory, cache }, signal);
   inventory.run(signal);
   void followMisplacedPods(options, signal);
   void publishSettings(options, signal);

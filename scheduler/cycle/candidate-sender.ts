@@ -16,7 +16,7 @@ import type { Rejection } from '../snapshot/rejection.ts';
 import { connectionTimeoutMs, createCandidate } from './candidate-writer.ts';
 import type { ClusterCache } from './cluster-cache.ts';
 import { targetNamespaceOf, type Confirmations } from './confirmation-controller.ts';
-import type { PodMemory } from './pod-memory.ts';
+import type { PodState } from './pod-state.ts';
 
 /** A candidate to send. */
 export interface CandidateToSend {
@@ -37,29 +37,29 @@ const SILENT: Rejection = { reason: 'Unreachable', message: 'it has stopped answ
 /** Sends candidates and takes them back. */
 export class CandidateSender {
   readonly #targets: TargetClusters;
-  readonly #state: ClusterCache;
+  readonly #cache: ClusterCache;
   readonly #confirmations: Confirmations;
 
-  constructor(targets: TargetClusters, state: ClusterCache, confirmations: Confirmations) {
+  constructor(targets: TargetClusters, cache: ClusterCache, confirmations: Confirmations) {
     this.#targets = targets;
-    this.#state = state;
+    this.#cache = cache;
     this.#confirmations = confirmations;
   }
 
   /** Sends the create. It throws when the outcome is unknown; the pod then stays with this target until it is known. */
   async send(proxy: ProxyPod, toSend: CandidateToSend, signal: AbortSignal): Promise<ReconcileResult> {
-    const memory = this.#state.memoryOf(proxy.uid);
+    const podState = this.#cache.podStateOf(proxy.uid);
     const target = this.#targets.get(toSend.target);
     const { session } = target ?? {};
     // the target's return or removal enqueues the pod again
     if (target === undefined || session?.mode === undefined) return DONE;
-    const isRetry = memory.pendingCreate !== undefined;
+    const isRetry = podState.pendingCreate !== undefined;
     if (!isRetry && !(await session.liveness.probe())) {
       return this.#noteRejection(proxy, target, { rejection: SILENT, ms: REJECTION_MS.unreachable });
     }
-    memory.targets.add(target.key);
-    if (!isRetry) memory.candidateSince = Date.now();
-    memory.pendingCreate = { kind: 'unconfirmed', target: target.key, chaperon: toSend.chaperon };
+    podState.targets.add(target.key);
+    if (!isRetry) podState.candidateSince = Date.now();
+    podState.pendingCreate = { kind: 'unconfirmed', target: target.key, chaperon: toSend.chaperon };
     const timeout = { signal: session.liveness.silence, ms: connectionTimeoutMs(isRetry) };
     const host = { client: session.client.withConnectTimeout(timeout), mode: session.mode, isRetry };
     const probe = setTimeout(() => void session.liveness.probe(), UNANSWERED_MS);
@@ -68,16 +68,16 @@ export class CandidateSender {
     if (answer.kind !== 'created') {
       const ms = answer.kind === 'unreachable'
         ? REJECTION_MS.unreachable
-        : memory.nextPause(target.key, REJECTION_MS.createRejected);
+        : podState.nextPause(target.key, REJECTION_MS.createRejected);
       return this.#noteRejection(proxy, target, { rejection: answer.rejection, ms });
     }
-    memory.pendingCreate = { ...answer, target: target.key };
+    podState.pendingCreate = { ...answer, target: target.key };
     return { kind: 'requeue-after', ms: 0 };
   }
 
   /** The object as this target gets it, with a deadline for its confirmation where the target stops it after one. */
   #toCandidate(proxy: ProxyPod, chaperon: PodChaperon, target: TargetCluster): PodChaperon {
-    const mayTakeLong = this.#state.memoryOf(proxy.uid).scaleUpUntil > 0;
+    const mayTakeLong = this.#cache.podStateOf(proxy.uid).scaleUpUntil > 0;
     const before = this.#confirmations.deadlineFor(target, proxy, mayTakeLong);
     return withTargetKey(before === undefined ? chaperon : toBeConfirmed(chaperon, before), target.key);
   }
@@ -86,12 +86,12 @@ export class CandidateSender {
   #noteRejection(
     proxy: ProxyPod, { key }: TargetCluster, { rejection, ms }: { readonly rejection: Rejection; readonly ms: number },
   ): ReconcileResult {
-    const memory = this.#state.memoryOf(proxy.uid);
-    memory.pendingCreate = undefined;
+    const podState = this.#cache.podStateOf(proxy.uid);
+    podState.pendingCreate = undefined;
     this.#confirmations.deadlines.remove(targetNamespaceOf(key, proxy), proxy.uid);
-    memory.noteRejection(key, rejection, performance.now() + ms);
+    podState.noteRejection(key, rejection, performance.now() + ms);
     observeRejection(key);
-    this.#state.candidateGone(memory, key);
+    this.#cache.candidateGone(podState, key);
     return { kind: 'requeue-after', ms: 0 };
   }
 
@@ -100,17 +100,17 @@ export class CandidateSender {
    * deleted.
    */
   async delete(
-    proxy: ProxyPod, memory: PodMemory,
+    proxy: ProxyPod, podState: PodState,
     { target, uid, plan }: { readonly target: string; readonly uid: string; readonly plan: Plan }, signal: AbortSignal,
   ): Promise<void> {
     const client = this.#clientOf(target);
     if (client !== undefined) {
-      memory.noteDeletion(target, uid, 'sent');
+      podState.noteDeletion(target, uid, 'sent');
       try {
         await executePlan(client, plan, signal);
-        memory.noteDeletion(target, uid, 'done');
+        podState.noteDeletion(target, uid, 'done');
       } catch (error) {
-        if (isRejection(error) || isConflict(error)) memory.noteDeletion(target, uid, undefined);
+        if (isRejection(error) || isConflict(error)) podState.noteDeletion(target, uid, undefined);
         throw error;
       }
     }

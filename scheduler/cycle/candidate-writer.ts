@@ -18,7 +18,7 @@ import { isTerminal } from '../../model/pod/pod.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { messageOf } from '../../process/errors.ts';
 import type { Candidate } from './placement.ts';
-import type { PodMemory } from './pod-memory.ts';
+import type { PodState } from './pod-state.ts';
 import { toRejection, type Rejection } from '../snapshot/rejection.ts';
 
 /** What a target's caches contain of a pod; `unknown` until the target has been listed. */
@@ -33,11 +33,11 @@ export function findCandidate(
 }
 
 /** The state of a candidate that its target's objects do not show. */
-export function candidateStateOf(chaperon: Chaperon | undefined, { target, memory, now }: {
-  readonly target: TargetCluster; readonly memory: PodMemory; readonly now: number
+export function candidateStateOf(chaperon: Chaperon | undefined, { target, podState, now }: {
+  readonly target: TargetCluster; readonly podState: PodState; readonly now: number
 }): Pick<Candidate, 'deletion' | 'isAbandoned' | 'isCloseToDeadline'> {
-  const deletion = memory.deletionOf(target.key, chaperon?.uid);
-  const isAbandoned = memory.abandonedIn.has(target.key);
+  const deletion = podState.deletionOf(target.key, chaperon?.uid);
+  const isAbandoned = podState.abandonedIn.has(target.key);
   return {
     ...(deletion !== undefined && { deletion }), ...(isAbandoned && { isAbandoned }),
     ...(isCloseToDeadline(target, chaperon, now) && { isCloseToDeadline: true }),
@@ -55,15 +55,15 @@ function isCloseToDeadline({ session }: TargetCluster, chaperon: Chaperon | unde
  * earlier process may have sent it. In the latter case `heard` are the targets that were observed since.
  */
 export function unobservedTargets(
-  targets: TargetClusters, memory: PodMemory, heard: ReadonlySet<string> | undefined,
+  targets: TargetClusters, podState: PodState, heard: ReadonlySet<string> | undefined,
 ): string[] {
   // one of many targets for most pods: looking at all of them is for pods that an earlier process may have sent
-  const asked = heard !== undefined ? targets.all() : [...memory.targets].flatMap((key) => targets.get(key) ?? []);
+  const asked = heard !== undefined ? targets.all() : [...podState.targets].flatMap((key) => targets.get(key) ?? []);
   const unobserved = [...asked].filter(({ key, ref, session }) => {
     if (session?.hasSynced === true && heard?.has(key) !== false) return false;
-    return memory.targets.has(key) || targets.object(ref)?.status.clusterID !== undefined;
+    return podState.targets.has(key) || targets.object(ref)?.status.clusterID !== undefined;
   }).map(({ key }) => key);
-  memory.isKnownEverywhere ||= heard !== undefined && unobserved.length === 0;
+  podState.isKnownEverywhere ||= heard !== undefined && unobserved.length === 0;
   return unobserved;
 }
 

@@ -21,7 +21,7 @@ import { ruleAgainst, rulesFor, type PolicyIndex } from '../snapshot/placement-r
 import { toPodToSchedule } from '../decision/placement-constraints.ts';
 import { SCALE_UP_TIMEOUT_MS } from './placement.ts';
 import type { GroupState } from '../queue/pod-groups.ts';
-import type { PodMemory } from './pod-memory.ts';
+import type { PodState } from './pod-state.ts';
 import type { RejectedTarget } from '../decision/schedule-pod.ts';
 import type { Rejection } from '../snapshot/rejection.ts';
 import type { TargetSnapshot } from '../snapshot/snapshot.ts';
@@ -52,7 +52,7 @@ export interface Chosen {
 /** Outcome for a pod. */
 export type Choice =
   | Chosen
-  /** Capacity was reserved for all pods of the group, this one included; see `PodMemory.reservation`. */
+  /** Capacity was reserved for all pods of the group, this one included; see `PodState.reservation`. */
   | { readonly kind: 'reserved' }
   /** Something is missing or in progress; when that ends, the pod is enqueued again. */
   | { readonly kind: 'later' }
@@ -110,42 +110,42 @@ function retryAt(at: number): { readonly retryMs?: number } {
 /** Chooses targets. */
 export class TargetChooser {
   readonly #options: ChooserOptions;
-  readonly #state: ClusterCache;
+  readonly #cache: ClusterCache;
   readonly #decisions = new EquivalenceCache();
   /** Groups that found too few targets, by namespace and name. */
   readonly #tried = new Map<string, TriedGroup>();
 
-  constructor(options: ChooserOptions, state: ClusterCache) {
+  constructor(options: ChooserOptions, cache: ClusterCache) {
     this.#options = options;
-    this.#state = state;
+    this.#cache = cache;
   }
 
   /** Chooses the target of a pod, alone or with its group. */
-  choose(proxy: ProxyPod, memory: PodMemory): Choice {
-    const groupState = this.#state.podTracker.groups.stateOf(proxy.uid);
+  choose(proxy: ProxyPod, podState: PodState): Choice {
+    const groupState = this.#cache.podTracker.groups.stateOf(proxy.uid);
     switch (groupState?.kind) {
       case 'failed':
         return { kind: 'later' }; // the deletion of the last candidate enqueues the pod again
       case 'too-few':
         return { kind: 'none', rejected: [tooFewMembers(proxy, groupState)], dependsOnPods: false };
       case 'incomplete':
-        return this.#chooseForGroup(proxy, memory, groupState);
+        return this.#chooseForGroup(proxy, podState, groupState);
       case 'complete':
       case undefined:
-        return this.#decide(proxy, memory);
+        return this.#decide(proxy, podState);
     }
   }
 
   /** Chooses as for a pod that no target whose gate has held its candidate would take. Reserves nothing. */
-  chooseElsewhere(proxy: ProxyPod, memory: PodMemory): Choice {
-    return this.#decide(proxy, memory, memory.gatedIn);
+  chooseElsewhere(proxy: ProxyPod, podState: PodState): Choice {
+    return this.#decide(proxy, podState, podState.gatedIn);
   }
 
   /**
    * Reserves targets for all unplaced members at once, or for none. After a failure it is not repeated for each member
    * while the inputs are unchanged.
    */
-  #chooseForGroup(proxy: ProxyPod, memory: PodMemory, incomplete: IncompleteGroup): Choice {
+  #chooseForGroup(proxy: ProxyPod, podState: PodState, incomplete: IncompleteGroup): Choice {
     const { unplaced, needed } = incomplete;
     const tried = this.#tried.get(groupKeyOf(proxy));
     const inputs = tried?.members === unplaced ? tried.unplaced : this.#inputsOf(unplaced);
@@ -158,14 +158,14 @@ export class TargetChooser {
     }
     const { assumed, own, retriedAt } = this.#tryAssumeAll(proxy, unplaced);
     if (assumed.length < needed) {
-      for (const { member, answer } of assumed) this.#state.undoAssume(answer.target, member);
-      this.#state.podTracker.enqueueAll(this.#state.podTracker.groups.fail(proxy.uid));
+      for (const { member, answer } of assumed) this.#cache.undoAssume(answer.target, member);
+      this.#cache.podTracker.enqueueAll(this.#cache.podTracker.groups.fail(proxy.uid));
       this.#noteTried(proxy, { members: unplaced, unplaced: inputs, fit: assumed.length, retryAt: retriedAt });
       const rejected = [groupDoesNotFit(proxy, needed), ...(own.kind === 'none' ? own.rejected : [])];
       return { kind: 'none', dependsOnPods: true, rejected, ...retryAt(retriedAt) };
     }
     for (const { member, answer } of assumed) this.#reserve(member, answer);
-    return memory.reservation === undefined ? own : { kind: 'reserved' };
+    return podState.reservation === undefined ? own : { kind: 'reserved' };
   }
 
   /**
@@ -180,12 +180,12 @@ export class TargetChooser {
     for (const { key, uid } of unplaced) {
       const member = this.#options.proxies.get(key);
       if (member === undefined || member.uid !== uid) continue;
-      const answer = this.#decide(member, this.#state.memoryOf(uid));
+      const answer = this.#decide(member, this.#cache.podStateOf(uid));
       if (uid === proxy.uid) own = answer;
       if (answer.kind === 'none' && answer.retryMs !== undefined) retriedAt =
         Math.min(retriedAt, performance.now() + answer.retryMs);
       if (answer.kind !== 'chosen') continue;
-      this.#state.tryAssume(answer.target, member, answer.requirements);
+      this.#cache.tryAssume(answer.target, member, answer.requirements);
       assumed.push({ member, answer });
     }
     return { assumed, own, retriedAt };
@@ -193,23 +193,23 @@ export class TargetChooser {
 
   /** Reserves the target for the pod, and stores why it was chosen. */
   hold(proxy: ProxyPod, { target, requirements, placement, afterScaleUp }: Chosen): void {
-    const memory = this.#state.memoryOf(proxy.uid);
-    memory.placement = placement;
-    memory.scaleUpUntil = afterScaleUp ? performance.now() + SCALE_UP_TIMEOUT_MS : 0;
-    this.#state.assume(target, proxy, requirements);
+    const podState = this.#cache.podStateOf(proxy.uid);
+    podState.placement = placement;
+    podState.scaleUpUntil = afterScaleUp ? performance.now() + SCALE_UP_TIMEOUT_MS : 0;
+    this.#cache.assume(target, proxy, requirements);
   }
 
   /** Why policies exclude a target of the pod by now: they, or the labels that they select by, may have changed. */
   exclusionOf(proxy: ProxyPod, target: string): Rejection | undefined {
-    const rules = rulesFor(proxy, this.#state.context.policies);
+    const rules = rulesFor(proxy, this.#cache.context.policies);
     // what nobody can read excludes nothing that was chosen before
     if (rules.blocked !== undefined || rules.require.length + rules.forbid.length === 0) return undefined;
-    const snapshot = this.#state.views.get(target);
+    const snapshot = this.#cache.views.get(target);
     return snapshot?.nodeInfo?.hasNode === true ? ruleAgainst(rules, snapshot.nodeInfo) : undefined;
   }
 
   #noteTried(proxy: ProxyPod, found: Pick<TriedGroup, 'members' | 'unplaced' | 'fit' | 'retryAt'>): void {
-    const { views, context } = this.#state;
+    const { views, context } = this.#cache;
     if (this.#tried.size >= MOST_TRIED) this.#tried.clear();
     this.#tried.set(groupKeyOf(proxy), {
       ...found, targets: views.snapshots(), revision: views.changes.revision, policies: context.policies,
@@ -228,7 +228,7 @@ export class TargetChooser {
   #isUnchanged(
     { unplaced, targets, revision, policies, placed, retryAt: until }: TriedGroup, unplacedNow: readonly unknown[],
   ): boolean {
-    const { views, context } = this.#state;
+    const { views, context } = this.#cache;
     const isSameCapacity = targets === views.snapshots() && revision === views.changes.revision;
     return isSameCapacity && policies === context.policies && placed === context.placed.changes
       && performance.now() < until && isSameJson(unplaced, unplacedNow);
@@ -236,26 +236,26 @@ export class TargetChooser {
 
   #reserve(member: ProxyPod, chosen: Chosen): void {
     const { target, chaperon } = chosen;
-    this.#state.memoryOf(member.uid).reservation = { key: member.key, target, chaperon };
+    this.#cache.podStateOf(member.uid).reservation = { key: member.key, target, chaperon };
     this.hold(member, chosen);
-    this.#state.podTracker.enqueueAll([member.key]);
+    this.#cache.podTracker.enqueueAll([member.key]);
   }
 
-  #decide(proxy: ProxyPod, memory: PodMemory, excluded?: ReadonlyMap<string, Rejection>): Choice {
+  #decide(proxy: ProxyPod, podState: PodState, excluded?: ReadonlyMap<string, Rejection>): Choice {
     if (!holdsFinalizer(proxy)) return { kind: 'invalid', message: NOT_ADMITTED };
     const restored = sourcePodOf(proxy);
     if (restored.kind === 'invalid') return { kind: 'invalid', message: restored.message };
     const now = performance.now();
-    const { byTarget, nextEnd } = memory.rejections(now);
+    const { byTarget, nextEnd } = podState.rejections(now);
     const rejectedBy = excluded === undefined ? byTarget : new Map([...byTarget, ...excluded]);
     const chaperon = this.#toChaperon(proxy, restored.pod);
-    const targets = this.#state.views.snapshots();
+    const targets = this.#cache.views.snapshots();
     const question =
       { proxy, sourcePod: restored.pod, chaperon, now: this.#options.clock?.earliest(now) ?? Date.now() };
     const pod = toPodToSchedule(
-      question, this.#state.context, targets, { rejectedBy, intern: (its) => this.#decisions.intern(its) },
+      question, this.#cache.context, targets, { rejectedBy, intern: (its) => this.#decisions.intern(its) },
     );
-    const decision = this.#decisions.decide(pod, targets, this.#state.views.changes);
+    const decision = this.#decisions.decide(pod, targets, this.#cache.views.changes);
     this.#options.decisionLog?.write({ time: new Date().toISOString(), name: proxy.key, pod, targets, decision });
     if (decision.kind === 'none') {
       const waits = [...(nextEnd === undefined ? [] : [nextEnd - now]), ...(
@@ -286,12 +286,12 @@ export class TargetChooser {
 
   /** The chaperon with the overrides of policies for this target, which the filters have found to apply. */
   #overridden(proxy: ProxyPod, chaperon: PodChaperon, target: string): OverriddenChaperon {
-    const rules = rulesFor(proxy, this.#state.context.policies);
+    const rules = rulesFor(proxy, this.#cache.context.policies);
     // A pod without a controller would not be recreated, so it waits for its target.
     const isFenced = rules.failover?.value === 'Fenced' && proxy.controllerUid !== undefined;
     const fenced = isFenced ? withFailover : (same: PodChaperon) => same;
     if (rules.overrides === undefined) return { kind: 'chaperon', chaperon: fenced(chaperon) };
-    const snapshot = this.#state.views.get(target);
+    const snapshot = this.#cache.views.get(target);
     const patched = overriddenChaperon(chaperon, rules, snapshot?.nodeInfo);
     return patched.kind === 'chaperon' ? { ...patched, chaperon: fenced(patched.chaperon) } : patched;
   }

@@ -18,7 +18,7 @@ import { NO_DELAY, type Delay } from './overdue-pod.ts';
 import type { Candidate } from './placement.ts';
 import type { MemberState } from '../queue/pod-groups.ts';
 import { PodTracker } from '../queue/pod-tracker.ts';
-import { PodMemory } from './pod-memory.ts';
+import { PodState } from './pod-state.ts';
 import type { NodeRequirements } from '../snapshot/node-requirements.ts';
 import { TargetViews } from '../cache/target-views.ts';
 import { ViewedTargets } from '../cache/viewed-targets.ts';
@@ -43,7 +43,7 @@ export class ClusterCache {
   /** Where pods are, and which of them wait. */
   readonly podTracker = new PodTracker((key) => this.#enqueue(key));
   readonly #clusters: ObservedClusters;
-  readonly #memories = new Map<string, PodMemory>();
+  readonly #podStates = new Map<string, PodState>();
   readonly #verdicts = new VerdictTimes();
   readonly #viewed: ViewedTargets;
   readonly #startedAt: number;
@@ -79,7 +79,7 @@ export class ClusterCache {
       if (!this.#begun && after !== undefined && after.nodeName === undefined) this.#inherited.add(after.uid);
       if (after !== undefined) this.#countPlaced(after);
       // after the binding the feedback controller owns the pod
-      if (after?.nodeName !== undefined) this.#memories.delete(after.uid);
+      if (after?.nodeName !== undefined) this.#podStates.delete(after.uid);
       else this.#enqueue(key);
     });
     targets.listen({
@@ -99,11 +99,11 @@ export class ClusterCache {
 
   /** Drops reservations of groups in a target that is gone, and enqueues their pods. */
   #forgetReservations(targetKey: string): void {
-    for (const memory of this.#memories.values()) {
-      const { reservation } = memory;
+    for (const podState of this.#podStates.values()) {
+      const { reservation } = podState;
       if (reservation?.target !== targetKey) continue;
-      memory.reservation = undefined;
-      this.candidateGone(memory, targetKey);
+      podState.reservation = undefined;
+      this.candidateGone(podState, targetKey);
       this.#enqueue(reservation.key);
     }
   }
@@ -111,7 +111,7 @@ export class ClusterCache {
   /** These pods have no candidate in the removed target and no longer wait for its answer: place or release them. */
   #enqueuePodsOf(targetKey: string): void {
     for (const proxy of unbound(this.#clusters.proxies)) {
-      const hasAsked = this.#memories.get(proxy.uid)?.targets.has(targetKey) === true;
+      const hasAsked = this.#podStates.get(proxy.uid)?.targets.has(targetKey) === true;
       if (hasAsked || this.#mayBeInherited(proxy)) this.#enqueue(proxy.key);
     }
   }
@@ -138,7 +138,7 @@ export class ClusterCache {
     if (delegate.verdict.kind === 'pending' || delegate.verdict.kind === 'gated') return;
     const now = performance.now();
     const proxy = this.#clusters.proxies.get(delegate.parentKey);
-    const seenAt = this.#memories.get(delegate.parentUid)?.firstSeen(target.key, now);
+    const seenAt = this.#podStates.get(delegate.parentUid)?.firstSeen(target.key, now);
     const isKnown = seenAt !== undefined && proxy?.uid === delegate.parentUid;
     this.#verdicts.note(target.key, now, isKnown ? { seenAt, priority: proxy.priority } : undefined);
     if (delegate.verdict.kind === 'scheduled') {
@@ -152,7 +152,7 @@ export class ClusterCache {
     const record = after ?? before;
     const proxy = record && this.#clusters.proxies.get(record.parentKey);
     if (record === undefined || proxy?.nodeName !== undefined) return;
-    if (after !== undefined) this.memoryOf(record.parentUid).targets.add(target.key);
+    if (after !== undefined) this.podStateOf(record.parentUid).targets.add(target.key);
     if (proxy?.uid === record.parentUid) this.#countPlaced(proxy);
     this.#enqueue(record.parentKey);
   }
@@ -163,23 +163,23 @@ export class ClusterCache {
     if (target.session?.hasSynced !== true) return;
     if (target.isLikelyReachable) this.#heard.add(target.key);
     for (const proxy of unbound(this.#clusters.proxies)) {
-      const memory = this.#memories.get(proxy.uid);
+      const podState = this.#podStates.get(proxy.uid);
       // the watch resumes where it ended: it does not deliver a candidate again that still exists
-      if (memory?.abandonedIn.has(target.key) === true) memory.targets.add(target.key);
-      if (memory?.targets.has(target.key) === true || this.#mayBeInherited(proxy)) this.#enqueue(proxy.key);
+      if (podState?.abandonedIn.has(target.key) === true) podState.targets.add(target.key);
+      if (podState?.targets.has(target.key) === true || this.#mayBeInherited(proxy)) this.#enqueue(proxy.key);
     }
   }
 
   /** Counts a pod on its node, or where it has a candidate; enqueues pods that wait for other pods. */
   #countPlaced(proxy: ProxyPod): void {
-    const [target] = this.#memories.get(proxy.uid)?.targets ?? [];
+    const [target] = this.#podStates.get(proxy.uid)?.targets ?? [];
     const nodeName = proxy.nodeName ?? this.#clusters.targets.get(target ?? '')?.nodeName;
     this.podTracker.count(proxy, nodeName, () => this.#memberState(proxy));
   }
 
   #memberState(proxy: ProxyPod): MemberState {
     if (proxy.nodeName !== undefined) return proxy.isBoundInGroup === true ? 'bound' : 'joined';
-    const asked = [...(this.#memories.get(proxy.uid)?.targets ?? [])];
+    const asked = [...(this.#podStates.get(proxy.uid)?.targets ?? [])];
     const isPlaced = asked.some((key) => {
       const target = this.#clusters.targets.get(key);
       const found = target === undefined ? 'nothing' : findCandidate(target, proxy);
@@ -197,7 +197,7 @@ export class ClusterCache {
   /** A candidate of the pod was sent to a target: its capacity is reserved, and the pod counts as placed there. */
   assume(targetKey: string, proxy: ProxyPod, requirements: NodeRequirements): void {
     this.views.assume(targetKey, proxy.uid, requirements);
-    this.memoryOf(proxy.uid).targets.add(targetKey);
+    this.podStateOf(proxy.uid).targets.add(targetKey);
     this.#countPlaced(proxy);
   }
 
@@ -215,17 +215,17 @@ export class ClusterCache {
   }
 
   /** The pod's current chaperons and delegates. `now` is in ms of a monotonic clock. */
-  gatherCandidates(proxy: ProxyPod, memory: PodMemory, now: number): Candidate[] {
+  gatherCandidates(proxy: ProxyPod, podState: PodState, now: number): Candidate[] {
     const candidates: Candidate[] = [];
-    for (const key of memory.targets) {
+    for (const key of podState.targets) {
       const target = this.#clusters.targets.get(key);
       const found = target === undefined ? 'nothing' : findCandidate(target, proxy);
-      if (found === 'nothing') this.#gone(proxy, memory, key);
+      if (found === 'nothing') this.#gone(proxy, podState, key);
       if (target === undefined || found === 'nothing' || found === 'unknown') continue;
-      if (memory.pendingCreate?.target === key) memory.pendingCreate = undefined;
-      const waiting = { seenAt: memory.firstSeen(key, now), priority: proxy.priority };
+      if (podState.pendingCreate?.target === key) podState.pendingCreate = undefined;
+      const waiting = { seenAt: podState.firstSeen(key, now), priority: proxy.priority };
       const waitingSince = this.#verdicts.waitingSince(key, waiting);
-      const state = candidateStateOf(found.chaperon, { target, memory, now });
+      const state = candidateStateOf(found.chaperon, { target, podState, now });
       candidates.push({
         ...found, target: key, nodeName: target.nodeName, reachable: target.availability.kind === 'ready', waitingSince,
         ...state,
@@ -234,17 +234,17 @@ export class ClusterCache {
     return candidates;
   }
 
-  #gone(proxy: ProxyPod, memory: PodMemory, target: string): void {
-    if (memory.pendingCreate?.target !== target) this.deadlines?.remove(targetNamespaceOf(target, proxy), proxy.uid);
-    this.candidateGone(memory, target);
+  #gone(proxy: ProxyPod, podState: PodState, target: string): void {
+    if (podState.pendingCreate?.target !== target) this.deadlines?.remove(targetNamespaceOf(target, proxy), proxy.uid);
+    this.candidateGone(podState, target);
   }
 
   /** The target has nothing of the pod, unless a create is still in progress. */
-  candidateGone(memory: PodMemory, target: string): void {
-    if (memory.pendingCreate?.target === target || memory.reservation?.target === target) return;
-    memory.candidateGone(target);
-    if (memory.targets.size === 0) this.podTracker.displace(memory.uid);
-    if (this.views.release(target, memory.uid)) this.podTracker.wakeWaiting();
+  candidateGone(podState: PodState, target: string): void {
+    if (podState.pendingCreate?.target === target || podState.reservation?.target === target) return;
+    podState.candidateGone(target);
+    if (podState.targets.size === 0) this.podTracker.displace(podState.uid);
+    if (this.views.release(target, podState.uid)) this.podTracker.wakeWaiting();
   }
 
   /**
@@ -252,26 +252,26 @@ export class ClusterCache {
    * being reopened, or the pod is older than this process as leader and the target, which worked before, has not been
    * observed since.
    */
-  unobserved(proxy: ProxyPod, memory: PodMemory): string[] {
-    return unobservedTargets(this.#clusters.targets, memory, this.#mayBeInherited(proxy) ? this.#heard : undefined);
+  unobserved(proxy: ProxyPod, podState: PodState): string[] {
+    return unobservedTargets(this.#clusters.targets, podState, this.#mayBeInherited(proxy) ? this.#heard : undefined);
   }
 
   /** Whether an earlier process may have sent a candidate of the pod. */
   #mayBeInherited({ uid, createdAt }: ProxyPod): boolean {
-    const isKnown = this.#memories.get(uid)?.isKnownEverywhere === true;
+    const isKnown = this.#podStates.get(uid)?.isKnownEverywhere === true;
     return !isKnown && (this.#inherited.has(uid) || createdAt < this.#startedAt);
   }
 
   /** Which target delays a pod without a node, if any. `now` is in ms of a monotonic clock. */
   delayOf(proxy: ProxyPod, now: number): Delay {
-    const memory = this.memoryOf(proxy.uid);
-    const [target] = [...memory.targets, ...this.unobserved(proxy, memory)];
+    const podState = this.podStateOf(proxy.uid);
+    const [target] = [...podState.targets, ...this.unobserved(proxy, podState)];
     if (target === undefined) return NO_DELAY;
     const outageMs = this.#viewed.outageMs(target, now);
     const goneAt = this.deadlines?.goneAt(targetNamespaceOf(target, proxy), proxy.uid);
     const isSilent = this.#clusters.targets.get(target)?.serverHealth.silentMs !== undefined;
     return {
-      target, mayHaveCandidate: memory.reservation?.target !== target, ...(outageMs !== undefined && { outageMs }),
+      target, mayHaveCandidate: podState.reservation?.target !== target, ...(outageMs !== undefined && { outageMs }),
       ...(goneAt !== undefined && isSilent && { endsInMs: goneAt - now }),
     };
   }
@@ -282,19 +282,19 @@ export class ClusterCache {
   }
 
   /** The state of the pod with this UID. */
-  memoryOf(uid: string): PodMemory {
-    let memory = this.#memories.get(uid);
-    if (memory === undefined) this.#memories.set(uid, (memory = new PodMemory(uid)));
-    return memory;
+  podStateOf(uid: string): PodState {
+    let podState = this.#podStates.get(uid);
+    if (podState === undefined) this.#podStates.set(uid, (podState = new PodState(uid)));
+    return podState;
   }
 
   #forget(proxy: ProxyPod): void {
     this.podTracker.forget(proxy);
     this.views.releaseEverywhere(proxy.uid);
-    for (const target of this.#memories.get(proxy.uid)?.targets ?? []) {
+    for (const target of this.#podStates.get(proxy.uid)?.targets ?? []) {
       this.deadlines?.remove(targetNamespaceOf(target, proxy), proxy.uid);
     }
-    this.#memories.delete(proxy.uid);
+    this.#podStates.delete(proxy.uid);
     this.#inherited.delete(proxy.uid);
   }
 }

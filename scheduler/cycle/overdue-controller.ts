@@ -18,7 +18,7 @@ import { awaiting } from '../reporting/placement-event.ts';
 export interface OverdueOptions {
   readonly source: ClusterClient;
   readonly proxies: Informer<Pod, ProxyPod>;
-  readonly state: ClusterCache;
+  readonly cache: ClusterCache;
   /** Sink of the Event that a pod waits for a target. */
   readonly events: EventSink;
   readonly logger: Logger;
@@ -35,7 +35,7 @@ export const CONDITIONS_AT_ONCE = 48;
 
 /** Starts the controller. Call before the informer of proxies runs. */
 export function startOverdue(
-  { source, proxies, state, events, logger, ready }: OverdueOptions, signal: AbortSignal,
+  { source, proxies, cache, events, logger, ready }: OverdueOptions, signal: AbortSignal,
 ): void {
   /** Pods without a node by UID, and when each was first observed, in ms of a monotonic clock. */
   const seenAt = new Map<string, number>();
@@ -46,7 +46,7 @@ export function startOverdue(
     const since = proxy && seenAt.get(proxy.uid);
     if (proxy === undefined || since === undefined) return DONE;
     const now = performance.now();
-    const delay = now - since < REASON_AFTER_MS ? NO_DELAY : state.delayOf(proxy, now);
+    const delay = now - since < REASON_AFTER_MS ? NO_DELAY : cache.delayOf(proxy, now);
     const step = planOverdue(proxy, now - since, delay, new Date().toISOString());
     switch (step.kind) {
       case 'no-change':

@@ -26,7 +26,7 @@ import type { SchedulerSettings } from '../decision/scheduler-settings.ts';
 import {
   planPlacement, planUnschedulable, VERDICT_TIMEOUT_MS, type Candidate, type PlacementState, type PlacementStep,
 } from './placement.ts';
-import type { PodMemory } from './pod-memory.ts';
+import type { PodState } from './pod-state.ts';
 import { inSchedulingOrder } from '../queue/waiting-pods.ts';
 import type { RejectedTarget } from '../decision/schedule-pod.ts';
 import { TargetChooser } from './choose-target.ts';
@@ -75,16 +75,16 @@ export function startScheduling(options: SchedulingOptions, signal: AbortSignal)
   const begin = async (): Promise<void> => {
     await ready;
     hasBegun = true;
-    scheduling.state.begin();
+    scheduling.cache.begin();
     enqueueAll();
   };
   const controller =
     startController({ name: 'scheduling', reconcile, concurrency: CONCURRENCY, logger, ready: begin() }, signal);
-  scheduling.state.observe((key) => void (hasBegun && controller.enqueue(key)));
+  scheduling.cache.observe((key) => void (hasBegun && controller.enqueue(key)));
   // a target that has a candidate already may be excluded now
   options.inputs.listen({ nodeChanged: () => undefined, rulesChanged: () => void (hasBegun && enqueueAll()) });
   countElectedPods(() => electedPods(options));
-  return scheduling.state;
+  return scheduling.cache;
 }
 
 function* electedPods({ proxies, targets }: SchedulingOptions): Iterable<ElectedPod> {
@@ -97,7 +97,7 @@ type Withdrawal = Extract<PlacementStep, { readonly kind: 'delete-candidate' }>;
 
 class Scheduling {
   readonly #options: SchedulingOptions;
-  readonly state: ClusterCache;
+  readonly cache: ClusterCache;
   readonly confirmations: Confirmations;
   readonly #chooser: TargetChooser;
   readonly #sender: CandidateSender;
@@ -108,38 +108,38 @@ class Scheduling {
     this.#options = options;
     this.confirmations = new Confirmations(options);
     const withClock = { ...options, clock: options.source.transport.clock };
-    this.state = new ClusterCache(withClock);
-    this.state.deadlines = this.confirmations.deadlines;
-    this.#chooser = new TargetChooser(withClock, this.state);
-    this.#sender = new CandidateSender(options.targets, this.state, this.confirmations);
+    this.cache = new ClusterCache(withClock);
+    this.cache.deadlines = this.confirmations.deadlines;
+    this.#chooser = new TargetChooser(withClock, this.cache);
+    this.#sender = new CandidateSender(options.targets, this.cache, this.confirmations);
   }
 
   async reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const proxy = this.#options.proxies.get(key);
     if (proxy === undefined || proxy.nodeName !== undefined) return DONE;
-    const memory = this.state.memoryOf(proxy.uid);
+    const podState = this.cache.podStateOf(proxy.uid);
     // it is bound and the watch is behind; the feedback controller owns its candidate now
-    if (memory.bindSent) return DONE;
-    this.#abandonStoppedCandidates(proxy, memory);
-    return this.#requeue(proxy, memory, await this.#step(proxy, memory, signal));
+    if (podState.bindSent) return DONE;
+    this.#abandonStoppedCandidates(proxy, podState);
+    return this.#requeue(proxy, podState, await this.#step(proxy, podState, signal));
   }
 
-  async #step(proxy: ProxyPod, memory: PodMemory, signal: AbortSignal): Promise<ReconcileResult> {
+  async #step(proxy: ProxyPod, podState: PodState, signal: AbortSignal): Promise<ReconcileResult> {
     const now = performance.now();
-    const candidates = this.state.gatherCandidates(proxy, memory, now);
-    await this.#resolvePendingCreate(proxy, memory, signal);
-    const step = planPlacement(this.#gather(proxy, memory, candidates, now), now);
+    const candidates = this.cache.gatherCandidates(proxy, podState, now);
+    await this.#resolvePendingCreate(proxy, podState, signal);
+    const step = planPlacement(this.#gather(proxy, podState, candidates, now), now);
     switch (step.kind) {
       case 'no-change':
         return DONE;
       case 'wait':
         return { kind: 'requeue-after', ms: step.ms ?? LONGEST_WAIT_MS };
       case 'choose-target':
-        return this.#chooseTarget(proxy, memory, signal);
+        return this.#chooseTarget(proxy, podState, signal);
       case 'bind':
-        return this.#bind(proxy, memory, step, signal);
+        return this.#bind(proxy, podState, step, signal);
       case 'delete-candidate':
-        return this.#withdraw(proxy, memory, step, signal);
+        return this.#withdraw(proxy, podState, step, signal);
       case 'remove-deadline':
         await this.#sender.removeDeadline(proxy, step, signal);
         return DONE;
@@ -150,51 +150,53 @@ class Scheduling {
   }
 
   /** A candidate in a queue would lose its place there: it is withdrawn only for a target that takes the pod now. */
-  async #withdraw(proxy: ProxyPod, memory: PodMemory, step: Withdrawal, signal: AbortSignal): Promise<ReconcileResult> {
+  async #withdraw(
+    proxy: ProxyPod, podState: PodState, step: Withdrawal, signal: AbortSignal,
+  ): Promise<ReconcileResult> {
     const { target, rejection } = step;
     if (rejection?.reason === SCHEDULING_GATED && proxy.group === undefined) {
-      memory.gatedIn.set(target, rejection);
-      const elsewhere = this.#chooser.chooseElsewhere(proxy, memory);
+      podState.gatedIn.set(target, rejection);
+      const elsewhere = this.#chooser.chooseElsewhere(proxy, podState);
       if (elsewhere.kind === 'none') {
         await this.#reportUnschedulable(proxy, elsewhere.rejected, signal);
         return { kind: 'requeue-after', ms: VERDICT_TIMEOUT_MS };
       }
     }
-    if (rejection !== undefined) this.#noteRejection(proxy, memory, { ...rejection, target });
-    await this.#sender.delete(proxy, memory, step, signal);
+    if (rejection !== undefined) this.#noteRejection(proxy, podState, { ...rejection, target });
+    await this.#sender.delete(proxy, podState, step, signal);
     return DONE;
   }
 
-  #noteRejection(proxy: ProxyPod, memory: PodMemory, { target, ...rejection }: RejectedTarget): void {
-    const ms = memory.nextPause(target, REJECTION_MS.unschedulable);
-    memory.noteRejection(target, rejection, performance.now() + ms);
+  #noteRejection(proxy: ProxyPod, podState: PodState, { target, ...rejection }: RejectedTarget): void {
+    const ms = podState.nextPause(target, REJECTION_MS.unschedulable);
+    podState.noteRejection(target, rejection, performance.now() + ms);
     observeRejection(target);
-    recordCandidate(proxy, memory, { target, error: `${rejection.reason}: ${rejection.message}` });
+    recordCandidate(proxy, podState, { target, error: `${rejection.reason}: ${rejection.message}` });
   }
 
   /** Abandons candidates that a silent target has stopped by now, at their deadline: the pod may go elsewhere. */
-  #abandonStoppedCandidates(proxy: ProxyPod, memory: PodMemory): void {
+  #abandonStoppedCandidates(proxy: ProxyPod, podState: PodState): void {
     const { deadlines } = this.confirmations;
-    for (const key of memory.targets) {
+    for (const key of podState.targets) {
       const goneAt = deadlines.goneAt(targetNamespaceOf(key, proxy), proxy.uid);
       const health = this.#options.targets.get(key)?.serverHealth;
       if (goneAt === undefined || health === undefined) continue;
       if (!hasSurelyStopped({ goneAt, now: performance.now() }, health)) continue;
-      const sentAt = new Date(memory.candidateSince ?? NaN).toJSON();
+      const sentAt = new Date(podState.candidateSince ?? NaN).toJSON();
       this.#options.logger.info(
         { target: key, pod: proxy.key, uid: proxy.uid, sentAt },
         'a lost target has stopped its candidate; the pod goes to another target',
       );
       deadlines.abandon(targetNamespaceOf(key, proxy), proxy.uid);
-      memory.abandonedIn.add(key);
-      if (memory.pendingCreate?.target === key) memory.pendingCreate = undefined;
-      this.state.candidateGone(memory, key);
+      podState.abandonedIn.add(key);
+      if (podState.pendingCreate?.target === key) podState.pendingCreate = undefined;
+      this.cache.candidateGone(podState, key);
     }
   }
 
-  #requeue(proxy: ProxyPod, memory: PodMemory, result: ReconcileResult): ReconcileResult {
+  #requeue(proxy: ProxyPod, podState: PodState, result: ReconcileResult): ReconcileResult {
     const now = performance.now();
-    const recheckTimes = [...memory.targets].map(
+    const recheckTimes = [...podState.targets].map(
       (key) => this.confirmations.deadlines.requeueAt(targetNamespaceOf(key, proxy), proxy.uid, now) ?? Infinity,
     );
     const ms = Math.max(0, Math.min(...recheckTimes) - now) + 1;
@@ -202,13 +204,13 @@ class Scheduling {
     return isSoonEnough ? result : { kind: 'requeue-after', ms };
   }
 
-  #gather(proxy: ProxyPod, memory: PodMemory, candidates: readonly Candidate[], now: number): PlacementState {
-    const group = this.state.podTracker.groups.stateOf(proxy.uid)?.kind;
-    memory.tooFewSince = group === 'too-few' ? (memory.tooFewSince ?? now) : undefined;
+  #gather(proxy: ProxyPod, podState: PodState, candidates: readonly Candidate[], now: number): PlacementState {
+    const group = this.cache.podTracker.groups.stateOf(proxy.uid)?.kind;
+    podState.tooFewSince = group === 'too-few' ? (podState.tooFewSince ?? now) : undefined;
     return {
       proxy, candidates: candidates.map((one) => ({ ...one, exclusion: this.#chooser.exclusionOf(proxy, one.target) })),
-      pendingCreate: memory.pendingCreate !== undefined, tooFewSince: memory.tooFewSince,
-      unobserved: this.state.unobserved(proxy, memory), scaleUpUntil: memory.scaleUpUntil,
+      pendingCreate: podState.pendingCreate !== undefined, tooFewSince: podState.tooFewSince,
+      unobserved: this.cache.unobserved(proxy, podState), scaleUpUntil: podState.scaleUpUntil,
       ...(group !== undefined && { group }),
     };
   }
@@ -217,34 +219,34 @@ class Scheduling {
    * Determines the outcome of a create that is not observed: repeats it when no answer came, treats it as gone when the
    * cache is past it.
    */
-  async #resolvePendingCreate(proxy: ProxyPod, memory: PodMemory, signal: AbortSignal): Promise<void> {
-    const pending = memory.pendingCreate;
+  async #resolvePendingCreate(proxy: ProxyPod, podState: PodState, signal: AbortSignal): Promise<void> {
+    const pending = podState.pendingCreate;
     if (pending === undefined) return;
     const target = this.#options.targets.get(pending.target);
     const seen = target?.session?.candidatesVersion;
     const isGone = target === undefined || (pending.kind === 'created' && Number(seen ?? 0) >= pending.resourceVersion);
     if (isGone) {
-      memory.pendingCreate = undefined;
-      this.state.candidateGone(memory, pending.target);
+      podState.pendingCreate = undefined;
+      this.cache.candidateGone(podState, pending.target);
     } else if (pending.kind === 'unconfirmed' && target.isLikelyReachable) {
       // the same chaperon, though policies may have changed: without an answer it is unknown which of two arrived
       await this.#sender.send(proxy, { target: target.key, chaperon: pending.chaperon }, signal);
     }
   }
 
-  async #chooseTarget(proxy: ProxyPod, memory: PodMemory, signal: AbortSignal): Promise<ReconcileResult> {
-    const { reservation } = memory;
-    memory.reservation = undefined;
+  async #chooseTarget(proxy: ProxyPod, podState: PodState, signal: AbortSignal): Promise<ReconcileResult> {
+    const { reservation } = podState;
+    podState.reservation = undefined;
     if (reservation !== undefined) return this.#sender.send(proxy, reservation, signal);
     const began = performance.now();
-    const answer = this.#chooser.choose(proxy, memory);
+    const answer = this.#chooser.choose(proxy, podState);
     observeDecision(answer.kind, performance.now() - began);
     switch (answer.kind) {
       case 'chosen':
         this.#chooser.hold(proxy, answer);
         return this.#sender.send(proxy, answer, signal);
       case 'reserved':
-        return this.#chooseTarget(proxy, memory, signal);
+        return this.#chooseTarget(proxy, podState, signal);
       case 'later':
         return DONE;
       case 'invalid':
@@ -253,23 +255,24 @@ class Scheduling {
         );
         return DONE;
       case 'none':
-        this.state.podTracker.wait(proxy, answer);
+        this.cache.podTracker.wait(proxy, answer);
         await this.#reportUnschedulable(proxy, answer.rejected, signal);
         return { kind: 'requeue-after', ms: answer.retryMs ?? LONGEST_WAIT_MS };
     }
   }
 
   async #bind(
-    proxy: ProxyPod, memory: PodMemory, { target, plan }: { readonly target: string; readonly plan: Plan },
+    proxy: ProxyPod, podState: PodState, { target, plan }: { readonly target: string; readonly plan: Plan },
     signal: AbortSignal,
   ): Promise<ReconcileResult> {
-    memory.bindSent = true;
+    podState.bindSent = true;
     try {
-      await executePlan(this.#options.source, withPlacementRecord(plan, memory.placement), signal);
-      recordBound(proxy, memory, target);
-      this.#successes.record(scheduled(proxy, this.#options.targets.get(target)?.nodeName ?? target, memory.placement));
+      await executePlan(this.#options.source, withPlacementRecord(plan, podState.placement), signal);
+      recordBound(proxy, podState, target);
+      const nodeName = this.#options.targets.get(target)?.nodeName ?? target;
+      this.#successes.record(scheduled(proxy, nodeName, podState.placement));
     } catch (error) {
-      memory.bindSent = false;
+      podState.bindSent = false;
       ignoreStale(error);
       return { kind: 'requeue-after', ms: BIND_AGAIN_MS };
     }

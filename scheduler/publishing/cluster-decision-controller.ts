@@ -28,7 +28,7 @@ export interface ClusterDecisionOptions {
   readonly inventory: ClusterInventory;
   readonly logger: Logger;
   /** The scheduler's cache. */
-  readonly state: { readonly views: TargetViews; readonly context: PlacementContext };
+  readonly cache: { readonly views: TargetViews; readonly context: PlacementContext };
 }
 
 /** Polling interval of capacity, in ms. */
@@ -36,7 +36,7 @@ const INTERVAL_MS = 30_000;
 
 /** Starts the controller; call before the inputs run. TargetDiscoveries are followed once there is a decision. */
 export function startClusterDecisions(options: ClusterDecisionOptions, signal: AbortSignal): void {
-  const { source, targets, inputs, inventory, logger, state } = options;
+  const { source, targets, inputs, inventory, logger, cache } = options;
   const inform = fullInformersOf({ client: source, logger });
   const [decisions, discoveries] = [inform(CLUSTER_DECISIONS), inform(TARGET_DISCOVERIES)];
   const reconcile = async (key: string) => {
@@ -44,7 +44,7 @@ export function startClusterDecisions(options: ClusterDecisionOptions, signal: A
     if (decision === undefined) return DONE;
     const names = discoveries.hasSynced ? namesOf(targets, [...discoveries.records()]) : undefined;
     const now = new Date();
-    const context = { targets: state.views.snapshots(), placement: state.context, names, now: now.getTime() };
+    const context = { targets: cache.views.snapshots(), placement: cache.context, names, now: now.getTime() };
     const plan = planDecisionStatus(decision, chooseClusters(decision, context), now.toISOString());
     await executePlan(source, plan, signal).catch(ignoreStale);
     await executePlan(source, slicesOf(decision, context, inventory), signal).catch(ignoreLate);

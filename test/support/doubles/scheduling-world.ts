@@ -248,7 +248,7 @@ function whatOf(condition: Condition | undefined): string {
 
 /** The world of one test. */
 export interface SchedulingWorld {
-  readonly state: ClusterCache;
+  readonly cache: ClusterCache;
   readonly writes: readonly SourceWrite[];
   readonly events: readonly EventRecord[];
   readonly pods: ReadonlyMap<string, Pod>;
@@ -356,7 +356,7 @@ export async function aSchedulingWorld(
     },
   };
   Object.assign(proxies, { by: () => [...proxies.records()].filter(({ nodeName }) => nodeName === undefined) });
-  const state = startScheduling(options as unknown as SchedulingOptions, stop.signal);
+  const cache = startScheduling(options as unknown as SchedulingOptions, stop.signal);
   const settled = async (): Promise<void> => {
     for (let turn = 0; turn < TURNS; turn += 1) {
       t.mock.timers.tick(0);
@@ -370,7 +370,7 @@ export async function aSchedulingWorld(
     if (ready.note(target.key, target.isReady, { labels: {}, spec: {}, hasLeft: false })) tell('becameReady', target);
   };
   const world: SchedulingWorld = {
-    state, writes, events, pods, onBind: undefined, settled,
+    cache, writes, events, pods, onBind: undefined, settled,
     target: (name) => targets.get(name)!,
     put: (pod) => (put(pod), settled()),
     forget: (key) => (remove(key), settled()),

@@ -11,7 +11,7 @@ import { CONFIRM_MARGIN_MS } from '../../../../model/delegate/confirmation.ts';
 import {
   candidateStateOf, createCandidate, findCandidate, hasEnded, unobservedTargets,
 } from '../../../../scheduler/cycle/candidate-writer.ts';
-import { PodMemory } from '../../../../scheduler/cycle/pod-memory.ts';
+import { PodState } from '../../../../scheduler/cycle/pod-state.ts';
 import type { TargetCluster } from '../../../../targets/target-cluster.ts';
 import type { TargetClusters } from '../../../../targets/target-clusters.ts';
 import {
@@ -102,11 +102,11 @@ describe('the state of a candidate', () => {
   const before = 1_000_000;
   const due = aChaperonRecord(annotated({ [CONFIRM_BEFORE_ANNOTATION]: new Date(before).toISOString() }));
   const stateAt = (latest: number | undefined, chaperon = due,
-    prepare: (memory: PodMemory) => void = () => undefined) => {
-    const memory = new PodMemory('u');
-    prepare(memory);
+    prepare: (podState: PodState) => void = () => undefined) => {
+    const podState = new PodState('u');
+    prepare(podState);
     const session = latest === undefined ? undefined : { client: { transport: { clock: { latest: () => latest } } } };
-    return candidateStateOf(chaperon, { target: { key: 't', session } as unknown as TargetCluster, memory, now: 0 });
+    return candidateStateOf(chaperon, { target: { key: 't', session } as unknown as TargetCluster, podState, now: 0 });
   };
   const late = { isCloseToDeadline: true };
   const rows: Record<string, readonly [state: object, expected: object]> = {
@@ -114,11 +114,12 @@ describe('the state of a candidate', () => {
     'is late from then on': [stateAt(before - CONFIRM_MARGIN_MS + 1), late],
     'is late where the clock of its target is not known': [stateAt(undefined), late],
     'is never late without a deadline': [stateAt(Infinity, aChaperonRecord()), {}],
-    'is abandoned for good': [stateAt(0, due, (memory) => memory.abandonedIn.add('t')), { isAbandoned: true }],
-    'is not abandoned where another was': [stateAt(0, due, (memory) => memory.abandonedIn.add('other')), {}],
-    'tells its delete': [stateAt(0, due, (memory) => memory.noteDeletion('t', due.uid, 'sent')), { deletion: 'sent' }],
+    'is abandoned for good': [stateAt(0, due, (podState) => podState.abandonedIn.add('t')), { isAbandoned: true }],
+    'is not abandoned where another was': [stateAt(0, due, (podState) => podState.abandonedIn.add('other')), {}],
+    'tells its delete':
+      [stateAt(0, due, (podState) => podState.noteDeletion('t', due.uid, 'sent')), { deletion: 'sent' }],
     'does not tell the delete of an earlier one':
-      [stateAt(0, due, (memory) => memory.noteDeletion('t', 'earlier', 'done')), {}],
+      [stateAt(0, due, (podState) => podState.noteDeletion('t', 'earlier', 'done')), {}],
   };
   for (const [sentence, [state, expected]] of Object.entries(rows)) it(sentence,
     () => assert.deepEqual(state, expected));
@@ -137,24 +138,24 @@ describe('targets that cannot be observed', () => {
       ),
     } as unknown as TargetClusters;
   };
-  const memoryOf = (...keys: string[]): PodMemory => {
-    const memory = new PodMemory('u');
-    for (const key of keys) memory.targets.add(key);
-    return memory;
+  const podStateOf = (...keys: string[]): PodState => {
+    const podState = new PodState('u');
+    for (const key of keys) podState.targets.add(key);
+    return podState;
   };
   const targets = world({
     listed: { synced: true, worked: true }, opening: { synced: false, worked: true }, closed: { worked: true },
     fresh: { synced: false, worked: false }, unknown: { synced: false },
   });
   it('are those that worked once, for a pod that another process may have sent', () => assert.deepEqual(
-    unobservedTargets(targets, memoryOf(), new Set(['listed'])), ['opening', 'closed'],
+    unobservedTargets(targets, podStateOf(), new Set(['listed'])), ['opening', 'closed'],
   ));
   it('are also those whose watches were not open since then', () => assert.deepEqual(
-    unobservedTargets(targets, memoryOf(), new Set()), ['listed', 'opening', 'closed'],
+    unobservedTargets(targets, podStateOf(), new Set()), ['listed', 'opening', 'closed'],
   ));
-  it('are none for a new pod', () => assert.deepEqual(unobservedTargets(targets, memoryOf(), undefined), []));
+  it('are none for a new pod', () => assert.deepEqual(unobservedTargets(targets, podStateOf(), undefined), []));
   it('are those that it was sent to, whether they worked or not', () => assert.deepEqual(
-    unobservedTargets(targets, memoryOf('listed', 'opening', 'fresh', 'unknown', 'removed'), undefined),
+    unobservedTargets(targets, podStateOf('listed', 'opening', 'fresh', 'unknown', 'removed'), undefined),
     ['opening', 'fresh', 'unknown'],
   ));
 });

@@ -38,20 +38,20 @@ function aWorld(free: ResourceList) {
     },
     inputs: { listen: () => undefined, book },
   };
-  const state = new ClusterCache(clusters as unknown as ObservedClusters);
-  state.observe((key) => asked.push(key));
+  const cache = new ClusterCache(clusters as unknown as ObservedClusters);
+  cache.observe((key) => asked.push(key));
   const decisions: DecisionToLog[] = [];
   const options = {
     sourceId: 'source', proxies: { get }, decisionLog: { write: (decision: DecisionToLog) => decisions.push(decision) },
   };
-  const chooser = new TargetChooser(options as unknown as ChooserOptions, state);
+  const chooser = new TargetChooser(options as unknown as ChooserOptions, cache);
   const publish = (room: ResourceList) =>
-    state.views.publish(TARGET.key, { metadata: {}, allocatable: room, free: room });
-  state.views.update(TARGET, undefined);
+    cache.views.publish(TARGET.key, { metadata: {}, allocatable: room, free: room });
+  cache.views.update(TARGET, undefined);
   publish(free);
   for (const member of members) tell(member.key, undefined, member);
-  const choose = () => members.map((member) => chooser.choose(member, state.memoryOf(member.uid)));
-  return { state, members, decisions, asked, publish, choose, remove: () => removed(TARGET) };
+  const choose = () => members.map((member) => chooser.choose(member, cache.podStateOf(member.uid)));
+  return { cache, members, decisions, asked, publish, choose, remove: () => removed(TARGET) };
 }
 
 describe('a group that does not fit', () => {
@@ -77,28 +77,29 @@ describe('a group that does not fit', () => {
   });
 
   it('is decided anew as soon as there is more room, and then gets assumed for all', () => {
-    const { state, members, decisions, publish, choose } = aWorld({ cpu: '9', pods: '100' });
+    const { cache, members, decisions, publish, choose } = aWorld({ cpu: '9', pods: '100' });
     choose();
     publish({ cpu: '10', pods: '100' });
     choose();
     assert.ok(decisions.length >= 2 * MEMBERS);
-    assert.deepEqual(new Set(members.map(({ uid }) => state.memoryOf(uid).reservation?.target)), new Set([TARGET.key]));
+    const reserved = members.map(({ uid }) => cache.podStateOf(uid).reservation?.target);
+    assert.deepEqual(new Set(reserved), new Set([TARGET.key]));
   });
 
   it('loses the assumed that are held for it when their target is removed, and is asked for again', () => {
-    const { state, members, asked, choose, remove } = aWorld({ cpu: '10', pods: '100' });
+    const { cache, members, asked, choose, remove } = aWorld({ cpu: '10', pods: '100' });
     choose();
     asked.length = 0;
     remove();
     assert.deepEqual(new Set(asked), new Set(members.map(({ key }) => key)));
     for (const { uid } of members) {
-      assert.deepEqual([state.memoryOf(uid).reservation, state.memoryOf(uid).targets.size], [undefined, 0]);
+      assert.deepEqual([cache.podStateOf(uid).reservation, cache.podStateOf(uid).targets.size], [undefined, 0]);
     }
   });
 
   it('holds nothing in the ledger', () => {
-    const { state, choose } = aWorld({ cpu: '9', pods: '100' });
+    const { cache, choose } = aWorld({ cpu: '9', pods: '100' });
     choose();
-    assert.equal(state.views.ledger.size, 0);
+    assert.equal(cache.views.ledger.size, 0);
   });
 });

@@ -32,10 +32,10 @@ function aWorld(target: {
     inputs: { listen: () => undefined, nodes: { get: () => undefined } },
     ...(target.serverTime !== undefined && { clock: { latest: () => target.serverTime } }),
   };
-  const state = new ClusterCache(clusters as unknown as ObservedClusters);
-  state.observe(() => undefined);
+  const cache = new ClusterCache(clusters as unknown as ObservedClusters);
+  cache.observe(() => undefined);
   changed(cluster);
-  return { state, tell: (proxy: ProxyPod) => tell(proxy.key, undefined, proxy), changed: () => changed(cluster) };
+  return { cache, tell: (proxy: ProxyPod) => tell(proxy.key, undefined, proxy), changed: () => changed(cluster) };
 }
 
 /** Made when the API server's clock says so. */
@@ -68,14 +68,14 @@ describe('targets that may hold a candidate and cannot be asked', () => {
   };
   for (const [name, [target, pod, isUnheard]] of Object.entries(cases)) {
     it(`${name}: ${isUnheard ? 'waits' : 'does not wait'}`, () => {
-      const { state, tell } = aWorld(target);
+      const { cache, tell } = aWorld(target);
       const proxy = madeAt(Date.now() + pod.madeAt);
       if (pod.toldBeforeBegin) tell(proxy);
-      state.begin();
+      cache.begin();
       if (!pod.toldBeforeBegin) tell(proxy);
-      const memory = state.memoryOf(proxy.uid);
-      if (pod.sentThere) memory.targets.add('ClusterTarget/c');
-      assert.deepEqual(state.unobserved(proxy, memory), isUnheard ? ['ClusterTarget/c'] : []);
+      const podState = cache.podStateOf(proxy.uid);
+      if (pod.sentThere) podState.targets.add('ClusterTarget/c');
+      assert.deepEqual(cache.unobserved(proxy, podState), isUnheard ? ['ClusterTarget/c'] : []);
     });
   }
 });
@@ -83,25 +83,25 @@ describe('targets that may hold a candidate and cannot be asked', () => {
 describe('a pod that is created after the start, by the clock of the API server', () => {
   it('is new, though our clock is ahead: it waits for no target that is lost', () => {
     const serverTime = Date.now() - HOUR;
-    const { state, tell } = aWorld({ workedOnce: true, hasSynced: false, serverTime });
-    state.begin();
+    const { cache, tell } = aWorld({ workedOnce: true, hasSynced: false, serverTime });
+    cache.begin();
     const proxy = madeAt(serverTime + 2_000);
     tell(proxy);
-    assert.deepEqual(state.unobserved(proxy, state.memoryOf(proxy.uid)), []);
+    assert.deepEqual(cache.unobserved(proxy, cache.podStateOf(proxy.uid)), []);
   });
 });
 
 describe('a process that takes over while watches of a target are broken', () => {
   it('places no pod of before until it has heard of it: the last leader may have sent one there', () => {
     const target = { workedOnce: true, hasSynced: true, isLikelyReachable: false };
-    const { state, tell, changed } = aWorld(target);
+    const { cache, tell, changed } = aWorld(target);
     const proxy = madeAt(Date.now() - HOUR);
     tell(proxy);
-    assert.deepEqual(state.unobserved(proxy, state.memoryOf(proxy.uid)), ['ClusterTarget/c']);
+    assert.deepEqual(cache.unobserved(proxy, cache.podStateOf(proxy.uid)), ['ClusterTarget/c']);
     target.isLikelyReachable = true;
     changed();
     target.isLikelyReachable = false;
-    assert.deepEqual(state.unobserved(proxy, state.memoryOf(proxy.uid)), []);
+    assert.deepEqual(cache.unobserved(proxy, cache.podStateOf(proxy.uid)), []);
   });
 });
 
@@ -129,16 +129,16 @@ describe('a candidate that its target has passed over', () => {
       },
       inputs: { listen: () => undefined },
     };
-    const state = new ClusterCache(clusters as unknown as ObservedClusters);
-    state.observe(() => undefined);
+    const cache = new ClusterCache(clusters as unknown as ObservedClusters);
+    cache.observe(() => undefined);
     opened(target, session);
     const now = performance.now();
-    const memory = state.memoryOf(early.uid);
-    memory.targets.add(KEY);
-    const seenAt = memory.firstSeen(KEY, now - 60_000);
-    state.memoryOf(late.uid).firstSeen(KEY, now - 30_000);
+    const podState = cache.podStateOf(early.uid);
+    podState.targets.add(KEY);
+    const seenAt = podState.firstSeen(KEY, now - 60_000);
+    cache.podStateOf(late.uid).firstSeen(KEY, now - 30_000);
     tellDelegate('team-a/web', undefined, aDelegateRecord(scheduled()));
-    const [candidate] = state.gatherCandidates(early, memory, performance.now());
+    const [candidate] = cache.gatherCandidates(early, podState, performance.now());
     assert.equal(candidate?.waitingSince, seenAt + 20_000);
   });
 });
@@ -169,13 +169,13 @@ describe('a change of a target', () => {
       },
       inputs: { listen: () => undefined, nodes: { get: () => undefined } },
     };
-    const state = new ClusterCache(clusters as unknown as ObservedClusters);
+    const cache = new ClusterCache(clusters as unknown as ObservedClusters);
     const enqueued: string[] = [];
-    state.observe((key) => enqueued.push(key));
+    cache.observe((key) => enqueued.push(key));
     const [sent, , inherited] = pods;
     tell(inherited!.key, undefined, inherited);
-    state.begin();
-    state.memoryOf(sent!.uid).targets.add(target.key);
+    cache.begin();
+    cache.podStateOf(sent!.uid).targets.add(target.key);
     enqueued.length = 0;
     listener[what]?.(target);
     return enqueued.map((key) => key.slice(key.indexOf('/') + 1));

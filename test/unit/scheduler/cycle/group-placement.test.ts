@@ -59,7 +59,7 @@ describe('a group', () => {
     const { world, homes } = await aGroup(t, { a: '2', b: '1' });
     assert.deepEqual(homes(), [undefined, undefined]);
     assert.ok(writesOf(world).some((what) => what.includes('2 of its pods must be placed together')));
-    assert.equal(world.state.views.ledger.size, 0);
+    assert.equal(world.cache.views.ledger.size, 0);
   });
   it('that a policy keeps from all targets is placed as soon as that is gone', async (t) => {
     const book = aBook(aClusterPolicy({ require: { matchLabels: { no: 'such' } } }));
@@ -74,7 +74,7 @@ describe('a group', () => {
     const [, second] = homes();
     await say('one', SCHEDULED);
     await say('two', REJECTED);
-    assert.deepEqual([homes(), binds(), world.state.views.ledger.size], [[undefined, undefined], [], 0], second);
+    assert.deepEqual([homes(), binds(), world.cache.views.ledger.size], [[undefined, undefined], [], 0], second);
   });
   it('keeps its places when the one that was rejected has another', async (t) => {
     const { homes, say, binds } = await aGroup(t, { a: '2', b: '8' });
@@ -107,7 +107,7 @@ describe('a group', () => {
     await world.pass(GROUP_TIMEOUT_MS - 1);
     assert.deepEqual([homesOf(world, 'two'), homesOf(world, 'one').length], [[], 1], 'another may be made at once');
     await world.pass(1);
-    assert.deepEqual([homesOf(world, 'one'), binds(), world.state.views.ledger.size], [[], [], 0]);
+    assert.deepEqual([homesOf(world, 'one'), binds(), world.cache.views.ledger.size], [[], [], 0]);
     await world.put(member('three'));
     await say('three', SCHEDULED);
     await say('one', SCHEDULED);
@@ -140,7 +140,7 @@ describe('a group', () => {
     const world = await aSchedulingWorld(t, ['a']);
     await world.put(gated(member('one')));
     await world.put(member('two'));
-    assert.deepEqual([world.target('a').asked, world.state.views.ledger.size], [[], 0]);
+    assert.deepEqual([world.target('a').asked, world.cache.views.ledger.size], [[], 0]);
     assert.ok(writesOf(world).some((what) => what.includes('GroupIncomplete')));
     await world.put(member('one'));
     assert.deepEqual(world.target('a').asked.toSorted((one, other) => (one < other ? -1 : 1)), ['one', 'two']);
@@ -159,6 +159,6 @@ describe('a group', () => {
     await world.put(member('one'));
     await world.put(member('two'));
     assert.deepEqual([homesOf(world, 'one'), homesOf(world, 'two')], [[], []]);
-    assert.equal(world.state.views.ledger.size, 0);
+    assert.equal(world.cache.views.ledger.size, 0);
   });
 });

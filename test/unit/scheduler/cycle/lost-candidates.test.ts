@@ -69,7 +69,7 @@ describe('a create of which nobody knows', () => {
   it('is over when the watch is past it, and somebody has deleted it meanwhile', async (t) => {
     const { world, a, b } = await before(t, (one) => (one.onCreate = 'made, not seen yet'));
     await world.put(aPodOf('v', named('other')));
-    assert.equal(world.state.memoryOf('u').pendingCreate?.kind, 'created');
+    assert.equal(world.cache.podStateOf('u').pendingCreate?.kind, 'created');
     a.remove([...a.stored.keys()][0]!);
     await world.changed('a', {});
     assert.equal(a.asked.filter((uid) => uid === 'u').length + b.asked.filter((uid) => uid === 'u').length, 2);
@@ -208,15 +208,15 @@ describe('a target that stops unconfirmed candidates by itself', () => {
     const { world } = await timed(t);
     await world.changed('a', { isReady: false });
     await world.pass(5_000);
-    const { target, outageMs, endsInMs, mayHaveCandidate } = world.state.delayOf(aPodRecord('u'), 6_000);
+    const { target, outageMs, endsInMs, mayHaveCandidate } = world.cache.delayOf(aPodRecord('u'), 6_000);
     assert.deepEqual([target, outageMs, endsInMs, mayHaveCandidate], ['ClusterTarget/a', 5_000, 40_000, true]);
     await world.changed('a', { silentMs: undefined });
-    assert.equal(world.state.delayOf(aPodRecord('u'), 6_000).endsInMs, undefined,
+    assert.equal(world.cache.delayOf(aPodRecord('u'), 6_000).endsInMs, undefined,
       'a server that is down stops nothing');
   });
   it('tells nothing about a pod that is nowhere', async (t) => {
     const { world } = await timed(t);
-    assert.deepEqual(world.state.delayOf(aPodRecord('nowhere'), 6_000), { mayHaveCandidate: false });
+    assert.deepEqual(world.cache.delayOf(aPodRecord('nowhere'), 6_000), { mayHaveCandidate: false });
   });
   it('is left after ten seconds without a verdict all the same', async (t) => {
     const { world, b } = await timed(t);
@@ -257,7 +257,7 @@ describe('a target that is lost', () => {
     const { world, a, b } = await sent(t);
     await world.changed('a', { isReady: false });
     await world.pass(20_000);
-    const looks = t.mock.method(world.state, 'gatherCandidates').mock;
+    const looks = t.mock.method(world.cache, 'gatherCandidates').mock;
     for (let waits = 0; waits < 12; waits += 1) await world.pass(300_000);
     assert.deepEqual([a.holds, b.asked, world.writes], [['u'], [], []]);
     assert.equal(looks.callCount(), 12, 'and it is looked at every five minutes, not more often');

@@ -50,7 +50,7 @@ function aWorld(t: TestContext, delay: Delay | (() => Delay) = NO_DELAY, isReady
   const options = {
     source, proxies, logger: SILENT, events: { record: (event: EventRecord) => events.push(event) },
     ready: isReady ? Promise.resolve() : new Promise(() => undefined),
-    state: { delayOf: (_proxy: ProxyPod, at: number) => {
+    cache: { delayOf: (_proxy: ProxyPod, at: number) => {
       asked.push(at);
       return typeof delay === 'function' ? delay() : delay;
     } },

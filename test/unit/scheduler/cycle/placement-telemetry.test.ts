@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { METRICS } from '../../../../process/metrics.ts';
-import { PodMemory } from '../../../../scheduler/cycle/pod-memory.ts';
+import { PodState } from '../../../../scheduler/cycle/pod-state.ts';
 import { recordBound, recordCandidate } from '../../../../scheduler/cycle/placement-telemetry.ts';
 import { aProxyRecord, withMetadata } from '../../../support/objects/builders.ts';
 
@@ -31,10 +31,10 @@ async function added(t: TestContext, name: string, act: () => void, outcome?: st
 
 const madeAgo = (ms: number) =>
   aProxyRecord(withMetadata({ creationTimestamp: new Date(NOW - ms).toISOString() }));
-const sentAgo = (ms: number | undefined): PodMemory => {
-  const memory = new PodMemory('u');
-  memory.candidateSince = ms === undefined ? undefined : NOW - ms;
-  return memory;
+const sentAgo = (ms: number | undefined): PodState => {
+  const podState = new PodState('u');
+  podState.candidateSince = ms === undefined ? undefined : NOW - ms;
+  return podState;
 };
 
 describe('placement is measured', () => {

@@ -57,16 +57,16 @@ async function aWorld(t: TestContext, cpu: string) {
     inputs: { listen: () => undefined, book: { isComplete: true, policies: [], namespaces: new Map() } },
     decisionLog: { write: (decision: DecisionToLog) => decisions.push(decision) },
   };
-  const state = startScheduling(options as unknown as SchedulingOptions, stop.signal);
+  const cache = startScheduling(options as unknown as SchedulingOptions, stop.signal);
   tell = (...change) => listeners.forEach((listener) => listener(...change));
-  state.views.update(TARGET, undefined);
-  state.views.publish(TARGET.key, { metadata: {}, allocatable: { cpu, pods: '100' }, free: { cpu, pods: '100' } });
+  cache.views.update(TARGET, undefined);
+  cache.views.publish(TARGET.key, { metadata: {}, allocatable: { cpu, pods: '100' }, free: { cpu, pods: '100' } });
   const later = async (ms: number): Promise<number> => {
     t.mock.timers.tick(ms);
     await settled();
     return decisions.length;
   };
-  return { state, pod, later, binds, begin: async () => (tell(pod.key, undefined, pod), later(0)) };
+  return { cache, pod, later, binds, begin: async () => (tell(pod.key, undefined, pod), later(0)) };
 }
 
 describe('a pod that fits no target', () => {
@@ -79,18 +79,18 @@ describe('a pod that fits no target', () => {
   });
 
   it('is decided as soon as its outcome changes by itself, such as when a rejection ends', async (t) => {
-    const { state, pod, begin, later } = await aWorld(t, '16');
+    const { cache, pod, begin, later } = await aWorld(t, '16');
     const until = performance.now() + 5_000;
-    state.memoryOf(pod.uid).noteRejection(TARGET.key, { reason: 'Conflict', message: 'a quota' }, until);
+    cache.podStateOf(pod.uid).noteRejection(TARGET.key, { reason: 'Conflict', message: 'a quota' }, until);
     assert.equal(await begin(), 1);
     assert.equal(await later(5_000), 2);
   });
 
   it('does not wait on once something has woken it, and then waits five minutes again', async (t) => {
-    const { state, begin, later } = await aWorld(t, '4');
+    const { cache, begin, later } = await aWorld(t, '4');
     await begin();
     await later(FIVE_MINUTES_MS / 2);
-    state.podTracker.wakeWaiting();
+    cache.podTracker.wakeWaiting();
     assert.equal(await later(0), 2);
     assert.equal(await later(FIVE_MINUTES_MS / 2), 2, 'the timer of before has gone');
     assert.equal(await later(FIVE_MINUTES_MS / 2), 3);
@@ -99,8 +99,8 @@ describe('a pod that fits no target', () => {
 
 describe('a bind that met a conflict', () => {
   it('is tried again, though no watch tells of anything: the API server may not have stored it', async (t) => {
-    const { state, pod, begin, later, binds } = await aWorld(t, '16');
-    state.memoryOf(pod.uid).targets.add(TARGET.key);
+    const { cache, pod, begin, later, binds } = await aWorld(t, '16');
+    cache.podStateOf(pod.uid).targets.add(TARGET.key);
     await begin();
     assert.equal(binds.length, 1);
     await later(999);

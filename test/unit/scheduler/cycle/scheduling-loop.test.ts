@@ -198,7 +198,7 @@ describe('a target that does not take a pod', () => {
       });
       assert.deepEqual([a.asked, b.asked, homesOf(world, 'u')], [['u'], ['u'], []]);
       assert.match(writesOf(world)[0] ?? '', reason);
-      assert.equal(world.state.views.ledger.size, 0, 'nothing is reserved for it');
+      assert.equal(world.cache.views.ledger.size, 0, 'nothing is reserved for it');
       a.onCreate = 'made';
       await world.pass(ms - 1);
       assert.deepEqual(homesOf(world, 'u'), []);
@@ -217,7 +217,7 @@ describe('a pod that is deleted', () => {
     const { world, a } = await sent(t);
     await world.put(aPodOf('u', terminating()));
     assert.deepEqual([a.holds, writesOf(world), [...world.pods]], [[], ['remove-finalizer'], []]);
-    assert.equal(world.state.views.ledger.size, 0);
+    assert.equal(world.cache.views.ledger.size, 0);
   });
   it('while its target is away stays until that is back', async (t) => {
     const { world, a } = await sent(t);
@@ -404,7 +404,7 @@ describe('laws of the loop', () => {
       }
       await end(world);
       assert.deepEqual([...world.pods.keys()], []);
-      assert.equal(world.state.views.ledger.size, 0);
+      assert.equal(world.cache.views.ledger.size, 0);
     }).afterEach(() => {
       t.mock.timers.reset();
       t.mock.restoreAll();

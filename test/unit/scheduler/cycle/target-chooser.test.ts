@@ -61,24 +61,24 @@ function aWorld(t: TestContext, rooms: Readonly<Record<string, Room>>, policy: P
       nodes: { get: () => ({ metadata: { labels: {} }, spec: {} }) },
     },
   };
-  const state = new ClusterCache(clusters as unknown as ObservedClusters);
-  state.observe((key) => asked.push(key));
+  const cache = new ClusterCache(clusters as unknown as ObservedClusters);
+  cache.observe((key) => asked.push(key));
   const log: DecisionToLog[] = [];
   const decisionLog = { write: (decision: DecisionToLog) => log.push(decision) };
   const chooser =
-    new TargetChooser({ sourceId: 'source', proxies, decisionLog } as unknown as ChooserOptions, state);
+    new TargetChooser({ sourceId: 'source', proxies, decisionLog } as unknown as ChooserOptions, cache);
   for (const target of targets) {
     changed(target);
     const free = { cpu: rooms[target.ref.name]?.cpu ?? '0', memory: '64Gi', pods: '110' };
-    state.views.publish(target.key, { metadata: {}, allocatable: free, free });
+    cache.views.publish(target.key, { metadata: {}, allocatable: free, free });
   }
   const put = (...changes: Change<Pod>[]): ProxyPod => {
     const proxy = toProxyPodRecord(aProxy(...changes))!;
     proxies.tell(proxy.key, proxy);
     return proxy;
   };
-  const choose = (proxy: ProxyPod): Choice => chooser.choose(proxy, state.memoryOf(proxy.uid));
-  return { state, chooser, log, asked, put, choose };
+  const choose = (proxy: ProxyPod): Choice => chooser.choose(proxy, cache.podStateOf(proxy.uid));
+  return { cache, chooser, log, asked, put, choose };
 }
 
 const wordOf = (choice: Choice): string => {
@@ -136,27 +136,27 @@ describe('the target of a pod', () => {
     assert.deepEqual(log.map(({ name, decision }) => [name, decision.kind]), [['team-a/web', 'chosen']]);
   });
   it('is reserved only when it is held, once, and counts as its place', (t) => {
-    const { state, chooser, put, choose } = aWorld(t, { a: { cpu: '4' } });
+    const { cache, chooser, put, choose } = aWorld(t, { a: { cpu: '4' } });
     const proxy = put(withRequests({ cpu: '3' }));
     const choice = choose(proxy);
-    assert.equal(state.views.ledger.size, 0);
+    assert.equal(cache.views.ledger.size, 0);
     assert.ok(choice.kind === 'chosen');
     chooser.hold(proxy, choice);
     chooser.hold(proxy, choice);
-    assert.equal(state.views.snapshots()[0]?.capacity?.free.get('cpu'), 1_000);
-    assert.equal(state.podTracker.placed.nodeOf(proxy.uid), 'admiralty-a');
-    const { placement, scaleUpUntil, targets } = state.memoryOf(proxy.uid);
+    assert.equal(cache.views.snapshots()[0]?.capacity?.free.get('cpu'), 1_000);
+    assert.equal(cache.podTracker.placed.nodeOf(proxy.uid), 'admiralty-a');
+    const { placement, scaleUpUntil, targets } = cache.podStateOf(proxy.uid);
     assert.deepEqual([placement, scaleUpUntil, [...targets]], [choice.placement, 0, ['ClusterTarget/a']]);
     assert.equal(wordOf(choose(put(withUid('v'), named('other'), withRequests({ cpu: '3' })))),
       'InsufficientResources');
   });
   it('that needs another node is given five minutes to add it', (t) => {
-    const { state, chooser, put, choose } = aWorld(t, { a: { cpu: '1', headroom: '16' } });
+    const { cache, chooser, put, choose } = aWorld(t, { a: { cpu: '1', headroom: '16' } });
     const proxy = put(withRequests({ cpu: '8' }));
     const choice = choose(proxy);
     assert.ok(choice.kind === 'chosen' && choice.afterScaleUp);
     chooser.hold(proxy, choice);
-    assert.equal(state.memoryOf(proxy.uid).scaleUpUntil, NOW + SCALE_UP_TIMEOUT_MS);
+    assert.equal(cache.podStateOf(proxy.uid).scaleUpUntil, NOW + SCALE_UP_TIMEOUT_MS);
   });
   it('is none without the finalizer, or with a record that cannot be read', (t) => {
     const { put, choose } = aWorld(t, { a: { cpu: '4' } });
@@ -174,10 +174,10 @@ describe('the target of a pod', () => {
 describe('a pod that fits no target', () => {
   const outcome = (choice: Choice) => (choice.kind === 'none' ? [choice.dependsOnPods, choice.retryMs] : choice.kind);
   it('is tried again when its first rejection ends', (t) => {
-    const { state, put, choose } = aWorld(t, { a: { cpu: '4' }, b: { cpu: '4' } });
+    const { cache, put, choose } = aWorld(t, { a: { cpu: '4' }, b: { cpu: '4' } });
     const proxy = put();
-    state.memoryOf(proxy.uid).noteRejection('ClusterTarget/a', REJECTION, NOW + 9_000);
-    state.memoryOf(proxy.uid).noteRejection('ClusterTarget/b', REJECTION, NOW + 4_000);
+    cache.podStateOf(proxy.uid).noteRejection('ClusterTarget/a', REJECTION, NOW + 9_000);
+    cache.podStateOf(proxy.uid).noteRejection('ClusterTarget/b', REJECTION, NOW + 4_000);
     assert.deepEqual(outcome(choose(proxy)), [false, 4_000]);
   });
   it('is not tried again by itself where nothing ends', (t) => {
@@ -186,12 +186,12 @@ describe('a pod that fits no target', () => {
   });
   it('is tried again when the next tier opens, or a rejection ends before', (t) => {
     const tiers = [{ targets: { matchLabels: { tier: 'own' } }, waitSeconds: 100 }, { targets: {} }];
-    const { state, put, choose } = aWorld(t, { a: { cpu: '4' } }, { tiers });
+    const { cache, put, choose } = aWorld(t, { a: { cpu: '4' } }, { tiers });
     const proxy = put(withMetadata({ creationTimestamp: new Date(Date.now()).toISOString() }));
     const [dependsOnPods, ms] = outcome(choose(proxy)) as [boolean, number];
     assert.equal(dependsOnPods, true);
     assert.ok(ms > 95_000 && ms <= 101_000, `${ms}`);
-    state.memoryOf(proxy.uid).noteRejection('ClusterTarget/a', REJECTION, NOW + 4_000);
+    cache.podStateOf(proxy.uid).noteRejection('ClusterTarget/a', REJECTION, NOW + 4_000);
     assert.deepEqual(outcome(choose(proxy)), [true, 4_000]);
   });
   it('waits for pods to move where it is spread over them', (t) => {
@@ -212,13 +212,13 @@ describe('the object that is sent', () => {
   const overrides = (region: string) => ({ overrides: [{ targets: { matchLabels: { region } }, patch }] });
 
   it('has what a policy overrides in this target, and nothing where it is about others', (t) => {
-    const { state, put, choose } =
+    const { cache, put, choose } =
       aWorld(t, { a: { cpu: '4', labels: { region: 'eu' } }, b: { cpu: '32' } }, overrides('eu'));
     const proxy = put();
     const pools = ['a', 'b'].map((name) => {
       const choice = choose(proxy);
       assert.ok(choice.kind === 'chosen' && choice.target === `ClusterTarget/${name}`);
-      state.memoryOf(proxy.uid).noteRejection(choice.target, REJECTION, NOW + 4_000);
+      cache.podStateOf(proxy.uid).noteRejection(choice.target, REJECTION, NOW + 4_000);
       return choice.chaperon.metadata.annotations?.['pool'];
     });
     assert.deepEqual(pools, ['eu', undefined]);
@@ -263,32 +263,32 @@ describe('pods of a group', () => {
     assert.equal(log.length, 0, 'nothing is decided for it');
   });
   it('fit together or not at all, over several targets', (t) => {
-    const { state, asked, put, choose } = aWorld(t, { a: { cpu: '2' }, b: { cpu: '3' } });
+    const { cache, asked, put, choose } = aWorld(t, { a: { cpu: '2' }, b: { cpu: '3' } });
     const [first] = ['one', 'two'].map((name) => put(...member(name, 2)));
     asked.length = 0;
     assert.equal(choose(first!).kind, 'reserved');
-    assert.deepEqual(new Set(['one', 'two'].map((uid) => state.memoryOf(uid).reservation?.target)), new Set([
+    assert.deepEqual(new Set(['one', 'two'].map((uid) => cache.podStateOf(uid).reservation?.target)), new Set([
       'ClusterTarget/a', 'ClusterTarget/b',
     ]));
     assert.deepEqual(['one', 'two'].filter((name) => asked.includes(`team-a/${name}`)), ['one', 'two']);
-    assert.equal(state.views.ledger.size, 2);
+    assert.equal(cache.views.ledger.size, 2);
   });
   it('do not fit where only their sum would', (t) => {
-    const { state, put, choose } = aWorld(t, { a: { cpu: '3' }, b: { cpu: '1' } });
+    const { cache, put, choose } = aWorld(t, { a: { cpu: '3' }, b: { cpu: '1' } });
     const [first] = ['one', 'two'].map((name) => put(...member(name, 2)));
     assert.equal(wordOf(choose(first!)).split(', ')[0], 'GroupDoesNotFit');
-    assert.deepEqual([state.views.ledger.size, state.podTracker.placed.size], [0, 0]);
+    assert.deepEqual([cache.views.ledger.size, cache.podTracker.placed.size], [0, 0]);
   });
   it('beyond the minimum may be left out', (t) => {
-    const { state, put, choose } = aWorld(t, { a: { cpu: '4' } });
+    const { cache, put, choose } = aWorld(t, { a: { cpu: '4' } });
     const members = ['p1', 'p2', 'p3'].map((name) => put(...member(name, 2)));
     assert.deepEqual(members.map(choose).map(({ kind }) => kind), ['reserved', 'reserved', 'none']);
-    assert.equal(state.views.ledger.size, 2);
+    assert.equal(cache.views.ledger.size, 2);
   });
   it('that one of them has been rejected for are tried again when that ends', (t) => {
-    const { state, put, choose } = aWorld(t, { a: { cpu: '64' } });
+    const { cache, put, choose } = aWorld(t, { a: { cpu: '64' } });
     const [first] = ['one', 'two'].map((name) => put(...member(name, 2)));
-    state.memoryOf('two').noteRejection('ClusterTarget/a', REJECTION, NOW + 3_000);
+    cache.podStateOf('two').noteRejection('ClusterTarget/a', REJECTION, NOW + 3_000);
     for (const attempt of ['decided', 'remembered']) {
       const choice = choose(first!);
       assert.deepEqual([attempt, choice.kind === 'none' && choice.retryMs], [attempt, 3_000]);

@@ -13,8 +13,8 @@ import { aPodOf, FORBIDDEN, homesOf, REJECTED, ROOM, SCHEDULED, sent,
   writesOf } from '../../../support/objects/scheduled-pods.ts';
 import { aSchedulingWorld, type SchedulingWorld, type ToldTarget } from '../../../support/doubles/scheduling-world.ts';
 
-const freeCpu = ({ state }: SchedulingWorld, name = 'a') =>
-  state.views.snapshots().find(({ ref }) => ref.name === name)?.capacity?.free.get('cpu');
+const freeCpu = ({ cache }: SchedulingWorld, name = 'a') =>
+  cache.views.snapshots().find(({ ref }) => ref.name === name)?.capacity?.free.get('cpu');
 const upTo = (podsResourceVersion: string) => ({ observed: { podsResourceVersion } });
 const large = (uid: string, cpu = '8') => aPodOf(uid, named(uid), withRequests({ cpu }));
 /** Renewed summaries share what has not changed. */
@@ -41,7 +41,7 @@ describe('the room of a candidate', () => {
     assert.equal(freeCpu(world), 62_000, 'the summary is older than the delegate');
     a.publish(of('63'), { ...upTo('103') });
     assert.equal(freeCpu(world), 63_000);
-    assert.equal(world.state.views.ledger.size, 0);
+    assert.equal(world.cache.views.ledger.size, 0);
   });
   it('is given back when it is taken back', async (t) => {
     const { world, a } = await sent(t);
@@ -60,7 +60,7 @@ describe('the room of a candidate', () => {
   it('is given back when the pod is gone', async (t) => {
     const { world } = await sent(t);
     await world.forget('team-a/web');
-    assert.deepEqual([freeCpu(world), world.state.podTracker.placed.size], [64_000, 0]);
+    assert.deepEqual([freeCpu(world), world.cache.podTracker.placed.size], [64_000, 0]);
   });
   it('stays taken while its target is away', async (t) => {
     const { world } = await sent(t);
@@ -73,7 +73,7 @@ describe('the room of a candidate', () => {
     leave(world.target('a'), 'u');
     await world.put(aPodOf('u'));
     assert.deepEqual([homesOf(world, 'u'), world.target('b').asked, freeCpu(world)], [['a'], [], 64_000]);
-    assert.equal(world.state.podTracker.placed.nodeOf('u'), 'admiralty-a');
+    assert.equal(world.cache.podTracker.placed.nodeOf('u'), 'admiralty-a');
     world.target('a').say('u', SCHEDULED);
     await world.settled();
     assert.deepEqual(writesOf(world), ['bind admiralty-a']);
@@ -94,7 +94,7 @@ describe('the room of a candidate', () => {
 });
 
 describe('where a pod counts as placed', () => {
-  const placeOf = ({ state }: SchedulingWorld) => state.podTracker.placed.nodeOf('u');
+  const placeOf = ({ cache }: SchedulingWorld) => cache.podTracker.placed.nodeOf('u');
   it('is where it was sent, then where it is bound, until it has ended', async (t) => {
     const { world, a } = await sent(t);
     assert.equal(placeOf(world), 'admiralty-a');
@@ -124,7 +124,7 @@ describe('where a pod counts as placed', () => {
     await world.settled();
     a.say('u', { phase: 'Running' });
     await world.settled();
-    assert.equal(world.state.memoryOf('u').targets.size, 0);
+    assert.equal(world.cache.podStateOf('u').targets.size, 0);
   });
   it('is where others have bound it', async (t) => {
     const { world } = await sent(t);
@@ -151,14 +151,14 @@ describe('a pod that waits for room', () => {
   });
   it('is not looked at when a summary is only renewed', async (t) => {
     const { world, a } = await waiting(t, large('u'));
-    const looks = t.mock.method(world.state, 'gatherCandidates').mock;
+    const looks = t.mock.method(world.cache, 'gatherCandidates').mock;
     a.publish(TWO, upTo('999'));
     await world.settled();
     assert.equal(looks.callCount(), 0);
   });
   it('is not looked at when a target only goes on to answer', async (t) => {
     const world = await aSchedulingWorld(t, ['a', 'b'], { waiting: [large('u', '80')] });
-    const looks = t.mock.method(world.state, 'gatherCandidates').mock;
+    const looks = t.mock.method(world.cache, 'gatherCandidates').mock;
     await world.changed('a', {});
     assert.equal(looks.callCount(), 0);
   });

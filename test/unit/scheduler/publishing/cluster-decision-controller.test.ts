@@ -69,7 +69,7 @@ async function start(t: TestContext, cluster: HeldCluster, given: Given = {}) {
       object: ({ name }: TargetRef) => ({ terminating: world.leaving.has(name), spec: {}, status: {} }),
     },
     inputs: { listen, untilReadOrBroken: async () => undefined },
-    state: {
+    cache: {
       views: { snapshots: () => world.names.map((name) => aPlace(name)) },
       context: { policies, placed: new PlacedPods() },
     },

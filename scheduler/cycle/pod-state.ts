@@ -1,5 +1,5 @@
-// Per-pod state of the scheduler that no object stores. Losing it in a restart is safe: chaperons are observed again in
-// their targets, and rejections happen again.
+// The scheduler's state of one pod, which no object stores. Losing it in a restart is safe: chaperons are observed
+// again in their targets, and rejections happen again.
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import type { CandidateDeletion } from './placement.ts';
 import type { Rejection } from '../snapshot/rejection.ts';
@@ -19,7 +19,7 @@ interface TimedRejection extends Rejection {
 }
 
 /** State of one proxy pod. Times are in ms of a monotonic clock. */
-export class PodMemory {
+export class PodState {
   readonly uid: string;
   pendingCreate: PendingCreate | undefined;
   bindSent = false;
