@@ -105,7 +105,7 @@ const LABELS: Schema = {
 /** Quantities that are published together. */
 const AMOUNTS: Schema = { ...RESOURCE_LIST, 'x-kubernetes-map-type': 'atomic' };
 
-const HOLES: Schema = listOf('Free capacity by node; equal nodes are counted.', recordOf({
+const FREE_NODE_SHAPES: Schema = listOf('Free capacity by node; equal nodes are counted.', recordOf({
   count: int32('How many nodes have this free capacity.'),
   free: {
     ...RESOURCE_LIST,
@@ -120,7 +120,7 @@ const NODE_GROUP: Schema = recordOf({
     listOf('Keys of labels that every node of the group has with a value that is not listed.', { type: 'string' }),
   taints: TAINTS,
   shape: { ...RESOURCE_LIST, description: "Allocatable of the group's nodes: for each resource, the largest." },
-  holes: HOLES,
+  holes: FREE_NODE_SHAPES,
 }, ['holes']);
 
 const GPUS: Schema = listOf('GPUs and GPU slices by product.', recordOf({

@@ -1,8 +1,8 @@
 // P4: one decision over 1,000 targets of 5,000 nodes each, with what the decision changes: capacity is taken where the
 // pod goes, and given back for an earlier pod, so that the targets stay as they are. Reference: a scan of the typed
 // arrays that a decision is made of, without any knowledge of namespaces, selectors or reasons. Two are printed: of the
-// holes up to the first that fits and the sums of the targets that have one, which is what the goal means, and a
-// stricter one of the sums alone, which no one could decide by.
+// free node shapes up to the first that fits and the sums of the targets that have one, which is what the goal means,
+// and a stricter one of the sums alone, which no one could decide by.
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { ClusterSummary } from '../../api/kinds/cluster-summary.ts';
@@ -48,7 +48,7 @@ export const DECISION: Benchmark = {
         world.decisionUs(DECISIONS); // the sweeper's threads end meanwhile, and code is compiled
         list.push(world.decisionUs(DECISIONS));
       }
-      figures.holes.push(scanHolesUs(one, summaries));
+      figures.holes.push(scanShapesUs(one, summaries));
       figures.scan.push(scanSumsUs(one));
       onProgress(
         `P4: run ${run + 1} of ${runs}: ` +
@@ -61,7 +61,7 @@ export const DECISION: Benchmark = {
 
 /**
  * CPU time of each run, in µs: pods of one class over all targets and over ten, of several classes in turn, first
- * decisions, bare scans of holes and of sums.
+ * decisions, bare scans of free node shapes and of sums.
  */
 type Figures = Readonly<Record<'one' | 'few' | 'many' | 'cold' | 'holes' | 'scan', number[]>>;
 
@@ -176,7 +176,7 @@ function scanSumsUs({ views }: DecisionWorld): number {
   return us;
 }
 
-/** Holes of all targets one after another, two amounts to a row; those of target t begin at row `starts[t]`. */
+/** Free node shapes of all targets, two amounts to a row; those of target t begin at row `starts[t]`. */
 interface FlatShapes {
   readonly free: Float64Array;
   readonly starts: Int32Array;
@@ -195,10 +195,10 @@ function flatten(summaries: readonly ClusterSummary[], targets: number): FlatSha
   return { free: Float64Array.from(rows), starts };
 }
 
-/** The least that tells which target with a hole for the pod is emptiest, in µs. */
-function scanHolesUs({ views }: DecisionWorld, summaries: readonly ClusterSummary[]): number {
+/** The least that tells which target with room for the pod on one node is emptiest, in µs. */
+function scanShapesUs({ views }: DecisionWorld, summaries: readonly ClusterSummary[]): number {
   const targets = views.snapshots();
-  const holes = flatten(summaries, targets.length);
+  const shapes = flatten(summaries, targets.length);
   const { free, total } = sumsOf(targets);
   const random = new RandomSource(9);
   const { amounts } = parseResourceList(syntheticRequests(random));
@@ -206,7 +206,7 @@ function scanHolesUs({ views }: DecisionWorld, summaries: readonly ClusterSummar
   let chosen = 0;
   const from = cpuUs();
   for (let scan = 0; scan < DECISIONS; scan += 1) {
-    chosen += emptiestThatFits(holes, { free, total }, { ...request, cpu: request.cpu + (scan % 7) });
+    chosen += emptiestThatFits(shapes, { free, total }, { ...request, cpu: request.cpu + (scan % 7) });
   }
   const us = (cpuUs() - from) / DECISIONS;
   if (chosen < 0) throw new RangeError('no target');

@@ -217,7 +217,7 @@ function judge({ views, targets }: World, { uid, requirements, target }: Sent): 
     return 'taken';
   }
   if (target !== undefined) views.release(target.key, uid);
-  // a hole is there for one pod, not for all that wait
+  // room on a node is there for one pod, not for all that wait
   return targets.some((each) => each.place(podOf(requirements)) !== undefined) ? 'lost' : 'nobody';
 }
 

@@ -192,19 +192,19 @@ export class TargetCapacity {
   }
 
   #nodeGroups(): readonly NodeGroup[] {
-    const groups = this.#read.groups.map((group) => ({ group, holes: new Map<string, FreeNodeShape>() }));
+    const groups = this.#read.groups.map((group) => ({ group, shapes: new Map<string, FreeNodeShape>() }));
     for (const { group, count, free, published } of this.#freeByNode.rows()) {
       const list = formatResourceList(free);
-      const holes = groups[group]?.holes;
+      const shapes = groups[group]?.shapes;
       const key = JSON.stringify(list);
-      const before = holes?.get(key);
+      const before = shapes?.get(key);
       const nodes = [...new Set([...splitDigests(before?.nodes ?? ''), ...(this.#read.rows[published]?.digests ?? [])])]
         .toSorted()
         .join('');
-      holes?.set(key, { count: (before?.count ?? 0) + count, free: list, ...(nodes !== '' && { nodes }) });
+      shapes?.set(key, { count: (before?.count ?? 0) + count, free: list, ...(nodes !== '' && { nodes }) });
     }
     return groups.map(
-      ({ group, holes }) => ({ ...group.published, holes: [...holes].toSorted(byKey).map(([, hole]) => hole) }),
+      ({ group, shapes }) => ({ ...group.published, holes: [...shapes].toSorted(byKey).map(([, shape]) => shape) }),
     );
   }
 

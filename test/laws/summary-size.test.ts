@@ -114,7 +114,7 @@ describe('the size of a summary', () => {
     }
   });
 
-  it('knows the largest hole', () => {
+  it('knows how much is free on the emptiest node', () => {
     const largest = String(summary.largestFree?.['memory']);
     assert.equal(fits(summary, { memory: largest }), true);
     assert.equal(

@@ -33,10 +33,10 @@ function amountsOf(list: ClusterSummary['free']): ResourceAmounts {
 }
 
 function sumOfFreeShapes({ nodeGroups = [] }: ClusterSummary): ResourceAmounts {
-  const holes = nodeGroups.flatMap(({ shape, holes }) => holes.flatMap(
+  const nodes = nodeGroups.flatMap(({ shape, holes }) => holes.flatMap(
     ({ count, free }) => Array.from({ length: count }, () => amountsOf({ ...shape, ...free })),
   ));
-  return holes.reduce(addAmounts, NO_AMOUNTS);
+  return nodes.reduce(addAmounts, NO_AMOUNTS);
 }
 
 function countNodes({ nodeGroups = [] }: ClusterSummary): number {
@@ -61,10 +61,10 @@ describe('toClusterSummary', () => {
     assert.deepEqual({ capacity, allocatable, free }, {
       capacity: total, allocatable: total, free: { cpu: '7', memory: '15Gi', pods: '19' },
     });
-    const holes = [{ count: 1, free: { cpu: '3', memory: '7Gi', pods: '9' }, nodes: nodeDigest('a') }, {
+    const shapes = [{ count: 1, free: { cpu: '3', memory: '7Gi', pods: '9' }, nodes: nodeDigest('a') }, {
       count: 1, free: {}, nodes: nodeDigest('b'),
     }];
-    assert.deepEqual(nodeGroups, [{ labels: {}, shape: ROOM, holes }]);
+    assert.deepEqual(nodeGroups, [{ labels: {}, shape: ROOM, holes: shapes }]);
   });
 
   const pods: Record<string, readonly [pod: Pod, freeCpu: string]> = {
@@ -142,7 +142,7 @@ const pods = fc.array(pod, { maxLength: 10 }).map((all) => all.map(
 ));
 
 describe('laws of the summary', () => {
-  it('the holes add up to what is free', () => {
+  it('the free node shapes add up to what is free', () => {
     fc.assert(
       fc.property(nodes, pods, (nodes, pods) => {
         const summary = summaryOf(nodes, pods);

@@ -94,8 +94,8 @@ describe('C2-13: what a target tells', () => {
   const oddSummaries: Record<string, object> = {
     'taints that are a text': { nodeGroups: [{ taints: '%2e', holes: [] }] },
     'a taint that is null': { nodeGroups: [{ taints: [null], holes: [] }] },
-    'a hole that is null': { nodeGroups: [{ holes: [null] }] },
-    'no holes': { nodeGroups: [{}] },
+    'a free node shape that is null': { nodeGroups: [{ holes: [null] }] },
+    'no free node shapes': { nodeGroups: [{}] },
     'groups that are true': { nodeGroups: true },
     'shares that are null': { shares: null },
     'a share that is null': { shares: [null] },

@@ -35,7 +35,7 @@ function eligibleShapes(pod: Omit<NodeRequirements, 'requests'>, group: NodeGrou
 }
 
 describe('readGroups', () => {
-  it('fills what a hole leaves out from the shape of its group', () => {
+  it('fills what a free node shape leaves out from the shape of its group', () => {
     assert.deepEqual(readGroups([GROUP], {}).rows.map(({ free }) => free), [
       new Map([['cpu', 4000], ['pods', 110]]), new Map([['cpu', 1000], ['pods', 110]]),
     ]);

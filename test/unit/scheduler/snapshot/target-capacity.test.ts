@@ -21,7 +21,7 @@ function needs(requests: ResourceList, rest: Omit<NodeRequirements, 'requests'> 
 
 function capacityOf(...nodeGroups: NodeGroup[]): TargetCapacity {
   const free = nodeGroups.flatMap(({ holes }) => holes.flatMap(
-    (hole) => Array.from({ length: hole.count }, () => parseResourceList(hole.free).amounts),
+    (shape) => Array.from({ length: shape.count }, () => parseResourceList(shape.free).amounts),
   ));
   const sum = formatResourceList(free.reduce(addAmounts, NO_AMOUNTS));
   return toTargetCapacity({ metadata: {}, allocatable: sum, free: sum, nodeGroups });
@@ -33,10 +33,10 @@ function shapesOf(...free: ResourceList[]): NodeGroup {
 
 /** What is free on the nodes themselves. */
 function freeOf(capacity: TargetCapacity): ResourceAmounts {
-  const holes = groupsOf(capacity).flatMap((group) => group.holes.flatMap(
+  const nodes = groupsOf(capacity).flatMap((group) => group.holes.flatMap(
     ({ count, free }) => Array.from({ length: count }, () => parseResourceList(free).amounts),
   ));
-  return holes.reduce(addAmounts, NO_AMOUNTS);
+  return nodes.reduce(addAmounts, NO_AMOUNTS);
 }
 
 function groupsOf(capacity: TargetCapacity): readonly NodeGroup[] {
@@ -219,14 +219,14 @@ describe('what is remembered of a pod', () => {
   const HOSTNAME = 'kubernetes.io/hostname';
   const group = (zone: string, ...holes: NodeGroup['holes']): NodeGroup =>
     ({ labels: { zone }, perNodeLabels: [HOSTNAME], shape: { cpu: '4', pods: '9' }, holes });
-  const hole = (name: string, free: ResourceList = {}) => ({ count: 1, free, nodes: nodeDigest(name) });
+  const node = (name: string, free: ResourceList = {}) => ({ count: 1, free, nodes: nodeDigest(name) });
   const isRoom = (pod: NodeRequirements, ...groups: readonly NodeGroup[]) => capacityOf(...groups).hasRoomFor(pod);
 
   it('is not what holds for the nodes of another target, with whatever groups both have', () => {
     const pod = needs({ cpu: '1' }, { nodeSelector: { [HOSTNAME]: 'n1' } });
     const answers = [
-      isRoom(pod, group('a')), isRoom(pod, group('a', hole('n1'))), isRoom(pod, group('a', hole('n2'))),
-      isRoom(pod, group('a', hole('n2'), hole('n1'))),
+      isRoom(pod, group('a')), isRoom(pod, group('a', node('n1'))), isRoom(pod, group('a', node('n2'))),
+      isRoom(pod, group('a', node('n2'), node('n1'))),
     ];
     assert.deepEqual(answers, [false, true, false, true]);
   });
@@ -234,10 +234,10 @@ describe('what is remembered of a pod', () => {
   it('is not what holds for targets with other groups, columns or room', () => {
     const pod = needs({ cpu: '1', [GPU]: '1' }, { nodeSelector: { zone: 'a' } });
     const answers = [
-      isRoom(pod, group('a', hole('n1'))), isRoom(pod, group('b', hole('n1', { [GPU]: '1' }))),
-      isRoom(pod, group('a', hole('n1', { [GPU]: '1' }))),
-      isRoom(pod, group('a', hole('n1', { [GPU]: '1', cpu: '0' }))),
-      isRoom(pod, group('b', hole('n2', { [GPU]: '1' })), group('a', hole('n1', { [GPU]: '1' }))),
+      isRoom(pod, group('a', node('n1'))), isRoom(pod, group('b', node('n1', { [GPU]: '1' }))),
+      isRoom(pod, group('a', node('n1', { [GPU]: '1' }))),
+      isRoom(pod, group('a', node('n1', { [GPU]: '1', cpu: '0' }))),
+      isRoom(pod, group('b', node('n2', { [GPU]: '1' })), group('a', node('n1', { [GPU]: '1' }))),
     ];
     assert.deepEqual(answers, [false, false, true, false, true]);
   });
@@ -250,7 +250,7 @@ describe('laws of capacity', () => {
         const extra = parseResourceList(more).amounts;
         const add = (free: ResourceList) => formatResourceList(addAmounts(parseResourceList(free).amounts, extra));
         const groups = groupsOf(before).map(
-          (group) => ({ ...group, holes: group.holes.map((hole) => ({ ...hole, free: add(hole.free) })) }),
+          (group) => ({ ...group, holes: group.holes.map((shape) => ({ ...shape, free: add(shape.free) })) }),
         );
         if (fitsOnNode(before, pod).kind === 'fits') assert.equal(fitsOnNode(capacityOf(...groups), pod).kind, 'fits');
       }),
