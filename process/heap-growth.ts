@@ -12,7 +12,7 @@ const OWN_PERCENT = 30;
 const MOST_PERCENT = 300;
 
 /** What the growth of a heap depends on. */
-export interface HeapFigures {
+export interface HeapSize {
   readonly liveBytes: number;
   /** The most that the heap may have. */
   readonly limitBytes: number;
@@ -29,7 +29,7 @@ export function allowGarbageOf(count: () => number): void {
 }
 
 /** By how many percent a heap may grow; 0 leaves it to V8. */
-export function growthPercent({ liveBytes, limitBytes, targets: count }: HeapFigures): number {
+export function growthPercent({ liveBytes, limitBytes, targets: count }: HeapSize): number {
   const garbage = limitBytes * GARBAGE.partOfLimit + count * GARBAGE.bytesPerTarget;
   const percent = Math.min(MOST_PERCENT, Math.round((garbage * 100) / liveBytes));
   return percent > OWN_PERCENT ? percent : 0;

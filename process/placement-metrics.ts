@@ -84,8 +84,8 @@ export function observeRejection(target: string): void {
   rejections.inc({ target });
 }
 
-/** Gauges of a target; missing figures are not exported. */
-export interface TargetFigures {
+/** Gauges of a target; missing values are not exported. */
+export interface TargetGauges {
   readonly isReady: boolean;
   readonly rttMs?: number | undefined;
   /** Amounts in base units by resource. */
@@ -93,7 +93,7 @@ export interface TargetFigures {
 }
 
 /** Sets the gauges of a target. */
-export function setTargetMetrics(target: string, { isReady, rttMs, free: amounts }: TargetFigures): void {
+export function setTargetMetrics(target: string, { isReady, rttMs, free: amounts }: TargetGauges): void {
   ready.set({ target }, isReady ? 1 : 0);
   if (rttMs === undefined) roundTrip.remove({ target });
   else roundTrip.set({ target }, rttMs / 1_000);

@@ -1,5 +1,5 @@
 // All targets of the source, in sync with its ClusterTargets and Targets. Shared by the components of one process.
-import { isSameButForFigures, toTargetObject, type TargetLike, type TargetObject } from './target-object.ts';
+import { isSameButForMeasurements, toTargetObject, type TargetLike, type TargetObject } from './target-object.ts';
 import { CLUSTER_TARGETS, TARGETS } from '../api/resource-types.ts';
 import { identityProblem, type IdentifiedTarget, type IdentityProblem } from '../model/naming/target-identity.ts';
 import { targetKey, type TargetRef } from '../model/naming/target-ref.ts';
@@ -103,9 +103,9 @@ export class TargetClusters {
     await Promise.all(this.#informers.map((informer) => informer.synced));
   }
 
-  /** No listener acts on figures in its status. With a thousand targets, most of the work would be to report them. */
+  /** No listener acts on measurements in a status. With a thousand targets, most work would be to report them. */
   #changed(before: TargetObject | undefined, after: TargetObject | undefined): void {
-    if (before !== undefined && after !== undefined && isSameButForFigures(before, after)) return;
+    if (before !== undefined && after !== undefined && isSameButForMeasurements(before, after)) return;
     // a target that was deleted and created again while the watch was away is another one
     if (before !== undefined && before.uid !== after?.uid) this.#remove(before);
     if (after !== undefined) this.#update(after);

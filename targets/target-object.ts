@@ -44,12 +44,12 @@ export function toTargetObject(object: TargetLike): TargetObject {
   };
 }
 
-/** Whether two states of an object differ at most in the figures of its status, on which no listener acts. */
-export function isSameButForFigures(one: TargetObject, other: TargetObject): boolean {
-  return isSameJson(withoutFigures(one), withoutFigures(other));
+/** Whether two states differ at most in measurements (free capacity, round trip), on which no listener acts. */
+export function isSameButForMeasurements(one: TargetObject, other: TargetObject): boolean {
+  return isSameJson(withoutMeasurements(one), withoutMeasurements(other));
 }
 
-function withoutFigures({ resourceVersion: _version, status, ...object }: TargetObject): object {
+function withoutMeasurements({ resourceVersion: _version, status, ...object }: TargetObject): object {
   const { free: _free, rtt: _rtt, ...rest } = status;
   return { ...object, status: rest };
 }

@@ -14,7 +14,7 @@ import { foundDelegation } from '../model/delegate/delegation.ts';
 import {
   toChaperonRecord, toDelegatePodRecord, type Chaperon, type DelegatePod,
 } from '../model/delegate/cached-delegate.ts';
-import { isRenewal, toKnownSummary } from '../model/delegate/summary-figures.ts';
+import { isRenewal, toKnownSummary } from '../model/delegate/cached-summary.ts';
 import type { ProxyPod } from '../model/proxy/proxy-pod.ts';
 import { ServerLiveness } from './server-liveness.ts';
 import { ApiError } from '../kubernetes/flow/api-error.ts';

@@ -87,7 +87,7 @@ export interface ClusterSummary extends KubernetesObject {
   readonly reduced?: ReducedDetail;
   /** Limits by ResourceShares; a source without an entry may use everything. */
   readonly shares?: readonly PublishedResourceShare[];
-  /** The observed state behind the figures. */
+  /** The state that the summary was computed from. */
   readonly observed?: {
     /** resourceVersion of pods up to which they are complete; versions of one cluster can be compared (KEP-5504). */
     readonly podsResourceVersion: string;
@@ -144,9 +144,9 @@ const SHARES: Schema = listOf('What ResourceShares grant to sources.', recordOf(
   cordoned: flag('No new delegate pods are accepted.'),
 }, ['source', 'limits']), { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['source'] });
 
-const OBSERVED: Schema = objectOf('What the figures were computed from.', {
-  podsResourceVersion: text('resourceVersion of pods up to which the figures hold.'),
-  time: time('When the figures were published; renewed every minute.'),
+const OBSERVED: Schema = objectOf('The state that the summary was computed from.', {
+  podsResourceVersion: text('resourceVersion up to which pods are counted.'),
+  time: time('When the summary was published; renewed every minute.'),
 }, ['podsResourceVersion']);
 
 /** CRD of ClusterSummary. */

@@ -10,7 +10,7 @@ import { freeOn, GroupFreeShapes } from './free-node-shapes.ts';
 import type { Grouping, NodeGrouper } from './node-groups.ts';
 import type { NodeLedger, NodeState } from './node-ledger.ts';
 
-/** The state that the figures describe. */
+/** The state that the summary describes. */
 export type Observation = NonNullable<ClusterSummary['observed']>;
 
 /** Maximum JSON size of the node groups in bytes; with sums and labels a summary stays below 100 kB. */

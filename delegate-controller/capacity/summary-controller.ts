@@ -34,7 +34,7 @@ export interface SummaryOptions {
 const FIELD_MANAGER = 'isthmus-summary';
 /**
  * How long changes are collected before they are published, in ms. It also lets a source observe a delegate's node
- * before the figures count it: in the other order it would count the delegate twice for a moment.
+ * before the summary counts it: in the other order it would count the delegate twice for a moment.
  */
 const GATHER_MS = 1_300;
 /**
@@ -93,7 +93,7 @@ class SummaryReporter {
   /** Start of the current collection, and when what it holds is looked at next, in ms of a monotonic clock. */
   #gatheringSince = 0;
   #lookAt: number | undefined;
-  /** A source waits until the figures count a delegate that has its node now; publish even if they are unchanged. */
+  /** A source waits until the summary counts a delegate that has its node now; publish even if it is unchanged. */
   #delegateGotNode = false;
 
   constructor(publication: Publication) {
@@ -147,7 +147,7 @@ class SummaryReporter {
   #changeTo(summary: ClusterSummary): 'none' | 'small' | 'large' {
     const before = this.#published;
     if (before === undefined) return 'large';
-    if (sameFigures(before, summary)) return this.#delegateGotNode ? 'small' : 'none';
+    if (sameCapacity(before, summary)) return this.#delegateGotNode ? 'small' : 'none';
     return isSmallChange(before, summary) ? 'small' : 'large';
   }
 
@@ -160,6 +160,6 @@ class SummaryReporter {
   }
 }
 
-function sameFigures({ observed: _before, ...one }: ClusterSummary, { observed: _after, ...other }: ClusterSummary) {
+function sameCapacity({ observed: _before, ...one }: ClusterSummary, { observed: _after, ...other }: ClusterSummary) {
   return JSON.stringify(one) === JSON.stringify(other);
 }

@@ -36,7 +36,7 @@ export function toKnownTarget({ metadata, status }: ClusterTarget): KnownTarget 
   };
 }
 
-/** Whether nothing that matters differs: capacity figures in the status change all the time. */
+/** Whether nothing that matters differs: free capacity in the status changes all the time. */
 export function isSameTarget(one: KnownTarget | undefined, other: KnownTarget | undefined): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }

@@ -6,17 +6,17 @@
  */
 const SAMPLES = 6;
 /**
- * A change by this factor, and by so many ms, is reported: figures that users see, and decisions, must not flicker, and
+ * A change by this factor, and by so many ms, is reported: values that users see, and decisions, must not flicker, and
  * each report costs a write.
  */
 const NEWS = { factor: 1.5, ms: 5 };
 
-/** The round-trip time of the last samples and the last reported figure. */
+/** The round-trip time of the last samples and the last reported value. */
 export class RoundTrip {
   readonly #samples: number[] = [];
   #reported: number | undefined;
 
-  /** The figure in ms, two significant digits; undefined until measured. */
+  /** The reported value in ms, two significant digits; undefined until measured. */
   get ms(): number | undefined {
     return this.#reported;
   }

@@ -2,7 +2,7 @@
 // what it changes, one row of one target. Every change of a target creates a new TargetSnapshot, which invalidates what
 // was cached for the old one; the capacity object is shared and is changed in place.
 import type { ClusterSummary } from '../../api/kinds/cluster-summary.ts';
-import { isRenewal } from '../../model/delegate/summary-figures.ts';
+import { isRenewal } from '../../model/delegate/cached-summary.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { AssumedLedger, type Assumed } from './assumed-ledger.ts';
 import { ChangeLog } from './change-log.ts';

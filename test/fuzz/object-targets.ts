@@ -19,7 +19,7 @@ import {
   formatAmount, formatBytes, formatMilliCpu, parseQuantity, toBytes, toMilli, toWhole,
 } from '../../model/resources/quantity.ts';
 import { shapeProblem, type Shape } from '../../model/objects/schema-check.ts';
-import { toKnownSummary } from '../../model/delegate/summary-figures.ts';
+import { toKnownSummary } from '../../model/delegate/cached-summary.ts';
 import { policyProblem } from '../../scheduler/snapshot/policy-problem.ts';
 import { schedulePod } from '../../scheduler/decision/schedule-pod.ts';
 import { toRequirements, toTargetCapacity } from '../../scheduler/snapshot/target-capacity.ts';

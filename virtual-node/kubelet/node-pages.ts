@@ -62,15 +62,15 @@ function usagesOf(nodes: readonly TargetCluster[], usages: PodUsages): Promise<r
 async function answerMetrics(
   nodes: readonly TargetCluster[], { usages }: NodePages, reply: ServerResponse,
 ): Promise<undefined> {
-  const figures = await usagesOf(nodes, usages);
-  const node = figures.length === 1 ? figures[0]?.node : undefined;
+  const found = await usagesOf(nodes, usages);
+  const node = found.length === 1 ? found[0]?.node : undefined;
   reply.writeHead(200, { 'content-type': TEXT_FORMAT })
-    .end(toResourceMetrics(figures.flatMap(({ pods }) => pods), node, figures.some(({ failed }) => failed)));
+    .end(toResourceMetrics(found.flatMap(({ pods }) => pods), node, found.some(({ failed }) => failed)));
 }
 
 async function answerStats(node: TargetCluster, { usages }: NodePages, reply: ServerResponse): Promise<undefined> {
-  const [figures = UNREACHED] = await usagesOf([node], usages);
-  const summary = toStatsSummary(node.nodeName, figures.pods, figures.node ?? nodeUsageAt([], undefined, Date.now()));
+  const [usage = UNREACHED] = await usagesOf([node], usages);
+  const summary = toStatsSummary(node.nodeName, usage.pods, usage.node ?? nodeUsageAt([], undefined, Date.now()));
   reply.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(summary));
 }
 

@@ -104,8 +104,8 @@ function toFree(summary: ClusterSummary | undefined, before: TargetStatus['free'
   };
 }
 
-/** Whether two statuses differ only in figures: free capacity, round trip. */
-export function onlyFiguresDiffer(one: TargetStatus, other: TargetStatus): boolean {
+/** Whether two statuses differ only in measurements: free capacity, round trip. */
+export function onlyMeasurementsDiffer(one: TargetStatus, other: TargetStatus): boolean {
   const fields = ['observedGeneration', 'conditions', 'clusterID', 'delegation', 'virtualNode', 'cordoned'] as const;
   return fields.every((field) => one[field] === other[field]);
 }
@@ -114,13 +114,13 @@ export function onlyFiguresDiffer(one: TargetStatus, other: TargetStatus): boole
 const FREE_FIELDS = ['cpu', 'memory', 'gpu', 'pods'] as const;
 
 function isSame(one: TargetStatus, other: TargetStatus): boolean {
-  const sameFigures = (one.free === undefined) === (other.free === undefined)
+  const isSameFree = (one.free === undefined) === (other.free === undefined)
     && FREE_FIELDS.every((field) => one.free?.[field] === other.free?.[field]);
-  return onlyFiguresDiffer(one, other) && sameFigures && one.rtt === other.rtt;
+  return onlyMeasurementsDiffer(one, other) && isSameFree && one.rtt === other.rtt;
 }
 
 /** The gauges of a target: `isReady` is its condition Ready, so that alerts and the condition agree. */
-export function toTargetFigures(
+export function toTargetGauges(
   { conditions }: TargetStatus, summary: ClusterSummary | undefined, rttMs: number | undefined,
 ) {
   const { amounts } = parseResourceList(summary?.free ?? {});

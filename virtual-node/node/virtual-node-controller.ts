@@ -21,7 +21,7 @@ import type { TargetCluster } from '../../targets/target-cluster.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
 import { whyUnschedulable, type TargetObject } from '../../targets/target-object.ts';
 import { setTargetMetrics } from '../../process/placement-metrics.ts';
-import { onlyFiguresDiffer, toTargetFigures, toTargetStatus, type ObservedTarget } from './target-status.ts';
+import { onlyMeasurementsDiffer, toTargetGauges, toTargetStatus, type ObservedTarget } from './target-status.ts';
 import { targetQuotas } from './target-quota-reader.ts';
 import { targetVersions } from './target-version.ts';
 import type { LabelSettings } from './shown-labels.ts';
@@ -161,10 +161,10 @@ class VirtualNodes {
 
   #contextOf(target: TargetCluster): NodeContext {
     const { session } = target;
-    const figures = session === undefined
+    const measured = session === undefined
       ? {}
       : { targetVersion: this.#versions.of(session), quota: this.#quotas.of(session) ?? ('unknown' as const) };
-    return { ...this.#context, ...figures, problem: problemOf(target) };
+    return { ...this.#context, ...measured, problem: problemOf(target) };
   }
 
   async #remove(node: Node, signal: AbortSignal): Promise<void> {
@@ -190,16 +190,16 @@ class VirtualNodes {
     await this.#leases.apply(LEASES, leaseOf(node), FIELD_MANAGER, signal);
   }
 
-  /** Writes the status of one target when it changed; figures alone are written less often. */
+  /** Writes the status of one target when it changed; measurements alone are written less often. */
   async reconcileStatus(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const target = this.#targets.get(key);
     const object = target && this.#targets.object(target.ref);
     if (target === undefined || object === undefined) return DONE;
     const status = toTargetStatus(object.status, this.#observeTarget(target, object), new Date().toISOString());
-    setTargetMetrics(key, toTargetFigures(status, summaryOf(target), target.session?.client.transport.rttMs));
+    setTargetMetrics(key, toTargetGauges(status, summaryOf(target), target.session?.client.transport.rttMs));
     if (status === object.status) return DONE;
     const wait = (this.#freeWrittenAt.get(key) ?? -Infinity) + STATUS_INTERVAL_MS - performance.now();
-    if (onlyFiguresDiffer(status, object.status) && wait > 0) return { kind: 'requeue-after', ms: wait };
+    if (onlyMeasurementsDiffer(status, object.status) && wait > 0) return { kind: 'requeue-after', ms: wait };
     this.#freeWrittenAt.set(key, performance.now());
     const patch = { metadata: { uid: object.uid }, status };
     const type = target.ref.kind === 'Target' ? TARGETS : CLUSTER_TARGETS;

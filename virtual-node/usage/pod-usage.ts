@@ -71,13 +71,13 @@ function toUsage({ cpu = '', memory = '' }: ResourceList = {}): Usage | undefine
   return { cpu: atLeast(Number(time.nanos)) as NanoCores, memory: atLeast(toBytes(bytes)) as Bytes };
 }
 
-function atLeast(figure: number): number {
-  return Math.max(LEAST, figure);
+function atLeast(value: number): number {
+  return Math.max(LEAST, value);
 }
 
 /** Their total usage. */
 function totalUsage(usages: readonly Usage[]): Usage {
-  const sum = (figure: (usage: Usage) => number) => atLeast(usages.reduce((all, usage) => all + figure(usage), 0));
+  const sum = (valueOf: (usage: Usage) => number) => atLeast(usages.reduce((all, usage) => all + valueOf(usage), 0));
   return { cpu: sum(({ cpu }) => cpu) as NanoCores, memory: sum(({ memory }) => memory) as Bytes };
 }
 
@@ -103,13 +103,13 @@ interface Family {
  * respond.
  */
 export function toResourceMetrics(pods: readonly PodUsage[], node: NodeUsage | undefined, failed: boolean): string {
-  const ofContainers = (figure: (usage: Usage, takenAt: number) => string) =>
+  const ofContainers = (valueOf: (usage: Usage, takenAt: number) => string) =>
     pods.flatMap(({ namespace, name, takenAt, containers }) =>
       containers.map(
-        (usage) => `{container="${usage.name}",namespace="${namespace}",pod="${name}"} ${figure(usage, takenAt)}`,
+        (usage) => `{container="${usage.name}",namespace="${namespace}",pod="${name}"} ${valueOf(usage, takenAt)}`,
       ));
-  const ofNode = (figure: (usage: NodeUsage) => string) =>
-    (node === undefined ? [] : [` ${figure(node)} ${node.takenAt}`]);
+  const ofNode = (valueOf: (usage: NodeUsage) => string) =>
+    (node === undefined ? [] : [` ${valueOf(node)} ${node.takenAt}`]);
   const families: readonly Family[] = [
     {
       name: 'container_cpu_usage_seconds_total', type: 'counter', help: 'CPU time of the container, in s',
@@ -133,7 +133,7 @@ export function toResourceMetrics(pods: readonly PodUsage[], node: NodeUsage | u
       help: 'Working set of all elected pods of the node, in bytes', lines: ofNode(({ memory }) => String(memory)),
     },
     {
-      name: 'resource_scrape_error', type: 'gauge', help: '1 if the figures of a target are missing, else 0',
+      name: 'resource_scrape_error', type: 'gauge', help: '1 if the usage in a target could not be read, else 0',
       lines: [` ${failed ? 1 : 0}`],
     },
   ];

@@ -20,8 +20,8 @@ describe('growthPercent', () => {
   ];
   for (const [what, percent, liveMiB, targets = 0, limitMiB = 560] of rows) {
     it(`is ${percent} for ${what}`, () => {
-      const figures = { liveBytes: liveMiB * MIB, limitBytes: limitMiB * MIB, targets };
-      assert.equal(growthPercent(figures), percent);
+      const heap = { liveBytes: liveMiB * MIB, limitBytes: limitMiB * MIB, targets };
+      assert.equal(growthPercent(heap), percent);
     });
   }
 });

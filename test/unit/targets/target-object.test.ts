@@ -5,7 +5,7 @@ import * as fc from 'fast-check';
 import type { TargetSpec } from '../../../api/kinds/cluster-target.ts';
 import { LEFT_REGISTRY_ANNOTATION } from '../../../api/objects/keys.ts';
 import {
-  isSameButForFigures, isSameConnection, toTargetObject, whyUnschedulable, type TargetLike,
+  isSameButForMeasurements, isSameConnection, toTargetObject, whyUnschedulable, type TargetLike,
 } from '../../../targets/target-object.ts';
 
 const anObject = (metadata: TargetLike['metadata'] = {}, spec: TargetSpec = {}): TargetLike =>
@@ -39,7 +39,7 @@ describe('a change of a target object', () => {
   const rows: Readonly<Record<string, readonly [change: ReturnType<typeof stored>, isSame: boolean]>> = {
     'of nothing but its version': [stored({}, { resourceVersion: '8' }), true],
     'of the round trip and what is free': [stored({ status: { ...status, rtt: '9ms', free: { cpu: '2' } } }), true],
-    'of figures that were not there': [stored({ status: { conditions: [condition], virtualNode: 'n' } }), true],
+    'of measurements that were not there': [stored({ status: { conditions: [condition], virtualNode: 'n' } }), true],
     'of a condition': [stored({ status: { ...status, conditions: [{ ...condition, status: 'False' }] } }), false],
     'of the cluster that was found': [stored({ status: { ...status, clusterID: 'c' } }), false],
     'of the spec': [stored({ spec: { removalPolicy: 'Drain' } }), false],
@@ -48,7 +48,7 @@ describe('a change of a target object', () => {
   };
   for (const [name, [after, isSame]] of Object.entries(rows)) {
     it(`${name} is ${isSame ? 'news to nobody' : 'told'}`, () =>
-      assert.equal(isSameButForFigures(stored(), after), isSame));
+      assert.equal(isSameButForMeasurements(stored(), after), isSame));
   }
 });
 

@@ -311,7 +311,7 @@ describe('what a node tells', () => {
     containers: [{ name: 'main', usage: { cpu: '250m', memory: '20Mi' } }],
   });
 
-  it('a target that fails makes no figures, and says so', async () => {
+  it('a target that fails has no usage, and says so', async () => {
     onRequest = (_request, reply) => reply.writeHead(503, { 'content-type': 'text/plain' }).end('no');
     const { status, body } = await get('/metrics/resource', asMetricsServer);
     assert.deepEqual([status, readResourceMetrics(body, 15)], [200, []]);

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { TargetStatus } from '../../../../api/kinds/cluster-target.ts';
 import type { ResourceList } from '../../../../api/objects/core.ts';
-import { toTargetFigures, toTargetStatus, type ObservedTarget } from '../../../../virtual-node/node/target-status.ts';
+import { toTargetGauges, toTargetStatus, type ObservedTarget } from '../../../../virtual-node/node/target-status.ts';
 import { afterMergePatch, frozen } from '../../../support/objects/builders.ts';
 
 const THEN = '2026-01-01T00:00:00Z';
@@ -129,7 +129,7 @@ describe('toTargetStatus', () => {
     );
   });
 
-  it('is shown after one merge patch, figures that the target has no more included', () => {
+  it('is shown after one merge patch, free capacity that the target no longer reports included', () => {
     const before =
       toTargetStatus({}, observed({ summary: { metadata: {}, free: { cpu: '1', 'nvidia.com/gpu': '4' } } }), THEN);
     const wanted = toTargetStatus(before, observed(), NOW);
@@ -138,7 +138,7 @@ describe('toTargetStatus', () => {
     assert.equal(toTargetStatus(after, observed(), NOW), after);
   });
 
-  it('is another one when a figure changed', () => {
+  it('is another one when a measurement changed', () => {
     const before = toTargetStatus({}, observed(), THEN);
     const after = toTargetStatus(
       before, observed({ summary: { metadata: {}, free: { cpu: '1', memory: '12Gi', pods: '90' } } }), NOW,
@@ -147,7 +147,7 @@ describe('toTargetStatus', () => {
   });
 });
 
-describe('free figures', () => {
+describe('free capacity', () => {
   const cases: Record<string, readonly [free: ResourceList, shown: TargetStatus['free']]> = {
     'are CPU, memory and pods as the summary has them':
       [{ cpu: '1500m', memory: '3Gi', pods: '7' }, { cpu: '1500m', memory: '3Gi', pods: '7' }],
@@ -162,28 +162,28 @@ describe('free figures', () => {
   }
 });
 
-describe('toTargetFigures', () => {
-  const figures = (given: ObservedTarget): ReturnType<typeof toTargetFigures> => {
-    return toTargetFigures(toTargetStatus({}, given, NOW), given.summary, given.rttMs);
+describe('toTargetGauges', () => {
+  const gauges = (given: ObservedTarget): ReturnType<typeof toTargetGauges> => {
+    return toTargetGauges(toTargetStatus({}, given, NOW), given.summary, given.rttMs);
   };
 
   it('have no round trip to a server that cannot be reached', () => {
-    assert.equal(figures({ ...withProblem('Unreachable'), rttMs: 4 }).rttMs, undefined);
-    assert.equal(figures({ ...withProblem('Forbidden'), rttMs: 4 }).rttMs, 4);
+    assert.equal(gauges({ ...withProblem('Unreachable'), rttMs: 4 }).rttMs, undefined);
+    assert.equal(gauges({ ...withProblem('Forbidden'), rttMs: 4 }).rttMs, 4);
   });
 
   it('says ready exactly when the condition says so: the alert hangs on it', () => {
-    assert.equal(figures(observed()).isReady, true);
+    assert.equal(gauges(observed()).isReady, true);
     const lacking: readonly ObservedTarget[] = [
       observed({ summary: undefined }),
       observed({ hasNode: false }), withProblem('Removing'), withProblem('Unreachable'),
     ];
-    for (const given of lacking) assert.equal(figures(given).isReady, false, JSON.stringify(given));
+    for (const given of lacking) assert.equal(gauges(given).isReady, false, JSON.stringify(given));
   });
 
   it('says what is free in cores, bytes, devices and pods', () => {
     const free = { cpu: '7500m', memory: '1Ki', 'nvidia.com/gpu': '2', 'amd.com/gpu': '1', pods: '9' };
-    const { free: figure } = figures(observed({ summary: { metadata: {}, free } }));
-    assert.deepEqual(figure, { cpu: 7.5, memory: 1_024, gpu: 3, pods: 9 });
+    const { free: gauge } = gauges(observed({ summary: { metadata: {}, free } }));
+    assert.deepEqual(gauge, { cpu: 7.5, memory: 1_024, gpu: 3, pods: 9 });
   });
 });

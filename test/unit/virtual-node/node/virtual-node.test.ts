@@ -139,7 +139,7 @@ describe('isMetadataUpToDate', () => {
       [tainted({ key: PROVIDER_KEY, value: 'x', effect: 'NoSchedule' })(wanted), false],
     'a node that shows what its target no longer says':
       [toVirtualNode(C2, aSummary({}, { ...zone, 'topology.kubernetes.io/region': 'old' })), false],
-    'a node that does not say where its figures are':
+    'a node that does not say where its usage is':
       [withoutAnnotation(RESOURCE_METRICS_PATH_ANNOTATION)(wanted), false],
     'a node with an annotation of its users': [annotated({ ...wanted.metadata.annotations, note: 'x' })(wanted), true],
     'a node without any of it': [aNode(), false],

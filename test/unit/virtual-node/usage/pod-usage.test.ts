@@ -38,11 +38,12 @@ describe('toPodUsage', () => {
   const rows: Record<string, readonly [metrics: PodMetrics, containers: readonly string[] | undefined]> = {
     'leaves out containers that only the target knows':
       [metrics(['main', '1m', '1Mi'], ['injected', '1', '1Gi']), ['main']],
-    'leaves out containers whose figures are none': [metrics(['main', '1m', '1Mi'], ['side', 'much', '1Gi']), ['main']],
-    'tells nothing where no container has figures': [metrics(['injected', '1', '1Gi']), undefined],
+    'leaves out containers whose usage is not a number':
+      [metrics(['main', '1m', '1Mi'], ['side', 'much', '1Gi']), ['main']],
+    'tells nothing where no container has usage': [metrics(['injected', '1', '1Gi']), undefined],
     'tells nothing of a time that is none': [{ ...metrics(['main', '1m', '1Mi']), timestamp: 'yesterday' }, undefined],
     'tells nothing of no containers': [{ metadata: {}, timestamp: TIME }, undefined],
-    'keeps a container that does nothing, for a figure of 0 counts as missing': [metrics(['main', '0', '0']), ['main']],
+    'keeps a container that does nothing, for a usage of 0 counts as missing': [metrics(['main', '0', '0']), ['main']],
   };
   for (const [sentence, [told, containers]] of Object.entries(rows)) {
     it(sentence, () => {
@@ -81,7 +82,7 @@ describe('toResourceMetrics', () => {
     }));
   });
 
-  it('leads a metrics server to the very figures, whatever it was told before', () => {
+  it('leads a metrics server to the very values, whatever it was told before', () => {
     const cpu = fc.nat({ max: 4_000_000_000_000 }).map((nanos) => `${nanos}n`);
     fc.assert(fc.property(cpu, fc.integer({ min: 1, max: 2 ** 45 }),
       fc.date({ min: new Date(0), max: new Date('2100-01-01'), noInvalidDate: true }), (wanted, bytes, date) => {
@@ -120,14 +121,14 @@ describe('nodeUsageAt', () => {
 
 it('toStatsSummary names the node, the pods of the source and their containers', () => {
   const pods = [used('250m', '20Mi')];
-  const figures = (at: string) =>
+  const values = (at: string) =>
     ({ cpu: { time: at, usageNanoCores: 250_000_000 }, memory: { time: at, workingSetBytes: 20 * 2 ** 20 } });
   const time = new Date(NOW).toISOString();
   assert.deepEqual(toStatsSummary('admiralty-c2', pods, nodeUsageAt(pods, undefined, NOW)), {
-    node: { nodeName: 'admiralty-c2', ...figures(time) },
+    node: { nodeName: 'admiralty-c2', ...values(time) },
     pods: [{
-      podRef: { name: 'web', namespace: 'a', uid: 'u' }, ...figures(time),
-      containers: [{ name: 'main', ...figures(time) }],
+      podRef: { name: 'web', namespace: 'a', uid: 'u' }, ...values(time),
+      containers: [{ name: 'main', ...values(time) }],
     }],
   });
 });

@@ -1,20 +1,20 @@
-// What a ClusterSummary says apart from when it was published. A target renews its summary every minute; with a
-// thousand targets most that arrive say nothing new.
+// A source's cached ClusterSummary of a target. A target renews its summary every minute; with a thousand targets most
+// that arrive say nothing new.
 import type { ClusterSummary } from '../../api/kinds/cluster-summary.ts';
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { isRecord, isSameJson } from '../objects/json-values.ts';
 import { expectShape } from '../objects/schema-check.ts';
 import { SUMMARY_SHAPE } from './target-answer-shapes.ts';
 
-type Figure = Exclude<keyof ClusterSummary, keyof KubernetesObject | 'observed'>;
+type SummaryField = Exclude<keyof ClusterSummary, keyof KubernetesObject | 'observed'>;
 
 /** A record, so that a missing field is a compile error: a change of that field would be mistaken for a renewal. */
-const EACH_FIGURE: Readonly<Record<Figure, true>> = {
+const IS_FIELD: Readonly<Record<SummaryField, true>> = {
   capacity: true, allocatable: true, free: true, largestFree: true, gpus: true, commonLabels: true, nodeGroups: true,
   reduced: true, shares: true,
 };
-const FIGURES = Object.keys(EACH_FIGURE) as readonly Figure[];
-const SETTINGS = ['labels', 'annotations'] as const;
+const FIELDS = Object.keys(IS_FIELD) as readonly SummaryField[];
+const METADATA = ['labels', 'annotations'] as const;
 
 /**
  * A summary as a target sent it, in which the parts that equal those of `before` are the same objects. Only the other
@@ -23,9 +23,9 @@ const SETTINGS = ['labels', 'annotations'] as const;
  */
 export function toKnownSummary(before: ClusterSummary | undefined, sent: ClusterSummary): ClusterSummary {
   if (before === undefined || !isRecord(sent) || !isRecord(sent.metadata)) return expectShape(sent, SUMMARY_SHAPE);
-  const [figures, settings] = [knownOf(before, sent, FIGURES), knownOf(before.metadata, sent.metadata, SETTINGS)];
-  expectShape({ ...without(sent, figures), metadata: without(sent.metadata, settings) }, SUMMARY_SHAPE);
-  return { ...sent, ...figures, metadata: { ...sent.metadata, ...settings } };
+  const [fields, metadata] = [knownOf(before, sent, FIELDS), knownOf(before.metadata, sent.metadata, METADATA)];
+  expectShape({ ...without(sent, fields), metadata: without(sent.metadata, metadata) }, SUMMARY_SHAPE);
+  return { ...sent, ...fields, metadata: { ...sent.metadata, ...metadata } };
 }
 
 function knownOf<T extends object, K extends keyof T>(before: T, sent: T, names: readonly K[]): Partial<Pick<T, K>> {
@@ -42,10 +42,10 @@ function without(object: object, known: object): object {
 }
 
 /**
- * Whether a summary only renews another one: the same figures, labels and annotations, which {@link toKnownSummary}
+ * Whether a summary only renews another one: the same capacity, labels and annotations, which {@link toKnownSummary}
  * has made the same objects. Times and versions may differ.
  */
 export function isRenewal(before: ClusterSummary | undefined, after: ClusterSummary | undefined): boolean {
-  return before !== undefined && after !== undefined && FIGURES.every((name) => before[name] === after[name])
-    && SETTINGS.every((name) => before.metadata[name] === after.metadata[name]);
+  return before !== undefined && after !== undefined && FIELDS.every((name) => before[name] === after[name])
+    && METADATA.every((name) => before.metadata[name] === after.metadata[name]);
 }

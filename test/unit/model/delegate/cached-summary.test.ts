@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { ClusterSummary } from '../../../../api/kinds/cluster-summary.ts';
-import { isRenewal, toKnownSummary } from '../../../../model/delegate/summary-figures.ts';
+import { isRenewal, toKnownSummary } from '../../../../model/delegate/cached-summary.ts';
 import { frozen } from '../../../support/objects/builders.ts';
 import { haveOneHiddenClass } from '../../../support/rules/hidden-class.ts';
 
@@ -63,7 +63,7 @@ describe('isRenewal', () => {
     });
   }
 
-  it('does not hold when a figure has appeared or is missing', () => {
+  it('does not hold when a field has appeared or is missing', () => {
     const before = published();
     const { gpus: _gpus, ...without } = published();
     assert.ok(!isRenewal(before, toKnownSummary(before, without)));
@@ -99,7 +99,7 @@ describe('toKnownSummary', () => {
     });
   }
 
-  it('changes no value, and finds a renewal exactly where all figures are equal', () => {
+  it('changes no value, and finds a renewal exactly where all fields are equal', () => {
     const some = fc.constantFrom(...NEWS.map(([, change]) => change), {});
     fc.assert(fc.property(some, some, (one, other) => {
       const [before, after] = [published(one), published(other)];
