@@ -87,13 +87,13 @@ export function startController(options: ControllerOptions, signal: AbortSignal)
   );
   const unreachable = new UnreachableKeys((key) => queue.add(key));
   const refused = new FencedKeys((key) => queue.add(key), signal);
-  const gate = new Gate((key) => queue.add(key));
-  void gate.openAfter(options.ready ?? Promise.resolve());
-  return { enqueue: (key) => gate.pass(key), idle: () => queue.idle() };
+  const early = new EarlyKeys((key) => queue.add(key));
+  void early.forwardAfter(options.ready ?? Promise.resolve());
+  return { enqueue: (key) => early.add(key), idle: () => queue.idle() };
 }
 
-/** Queues keys until it is opened. */
-class Gate {
+/** Keys that arrive before the caches have synced; later ones are forwarded at once. */
+class EarlyKeys {
   readonly #forward: (key: string) => void;
   #held: Set<string> | undefined = new Set();
 
@@ -101,12 +101,12 @@ class Gate {
     this.#forward = forward;
   }
 
-  pass(key: string): void {
+  add(key: string): void {
     if (this.#held === undefined) this.#forward(key);
     else this.#held.add(key);
   }
 
-  async openAfter(ready: Promise<unknown>): Promise<void> {
+  async forwardAfter(ready: Promise<unknown>): Promise<void> {
     await ready;
     const held = this.#held ?? [];
     this.#held = undefined;

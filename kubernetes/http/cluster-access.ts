@@ -3,7 +3,7 @@
 // one.
 import type { LookupFunction, Socket } from 'node:net';
 import { Pool, type buildConnector, type Dispatcher } from 'undici';
-import { CALLS_IN_FLIGHT } from './call-gate.ts';
+import { CALLS_IN_FLIGHT } from './in-flight-limiter.ts';
 import { dialThroughGateway, type GatewayTrafficClass } from '../connect/gateway-dialer.ts';
 import { guardedLookup, refuseLiteral, type MayDial } from '../connect/guarded-dial.ts';
 import { poolConnector } from '../connect/pool-connector.ts';
@@ -55,8 +55,8 @@ export interface SessionListener {
 
 const NOBODY: SessionListener = { roundTrip: () => undefined, refused: () => undefined, answered: () => undefined };
 /**
- * Connections beyond those for gated calls, so that a Lease renewal finds one at once even while many pod conditions
- * are written.
+ * Connections beyond those for calls that wait for a slot, so that a Lease renewal finds one at once even while many
+ * pod conditions are written.
  */
 const URGENT_CONNECTIONS = 72;
 const CALL_CONNECTIONS = CALLS_IN_FLIGHT + URGENT_CONNECTIONS;

@@ -6,7 +6,7 @@ import { ApiError, UnreachableError } from '../flow/api-error.ts';
 import { CacheBudget } from '../flow/cache-budget.ts';
 import { observeCall } from './call-metrics.ts';
 import { toRequest, type RequestBase } from './call-request.ts';
-import { CallTurns } from './call-turns.ts';
+import { CallQueue } from './call-queue.ts';
 import { ClusterAccess, CredentialsChangedError, TRANSPORT_TIMINGS, type TransportTimings } from './cluster-access.ts';
 import { CANNOT_BE_REACHED, checkValues, LimitError, type ConnectionLimits } from '../connect/connection-limits.ts';
 import { CredentialSource } from '../credentials/credential-source.ts';
@@ -53,7 +53,7 @@ export class Transport {
   readonly refused = new ForbiddenRetry();
   readonly #roundTrip = new RoundTrip();
   readonly #timings: TransportTimings;
-  readonly #turns = new CallTurns();
+  readonly #queue = new CallQueue();
   #connection: ClusterConnection;
   #access: ClusterAccess | undefined;
   #opening: Promise<ClusterAccess> | undefined;
@@ -95,7 +95,7 @@ export class Transport {
   async stream(call: Call, signal: AbortSignal): Promise<WatchStream> {
     try {
       signal.throwIfAborted();
-      await this.#turns.limiter.admit(this.#timings.callTimeoutMs, signal);
+      await this.#queue.rateLimiter.admit(this.#timings.callTimeoutMs, signal);
       let opened = await this.#openStream(call, signal);
       if (opened.status === 401 && (await this.credentials.renew())) {
         opened.body.destroy();
@@ -152,17 +152,17 @@ export class Transport {
       const answer = await this.#answerInTurn(call, signal);
       const pauseMs = isAggregated(call.path) ? undefined : pauseBeforeRetry(answer, retries);
       if (pauseMs === undefined) return answer;
-      this.#turns.limiter.throttled(pauseMs);
+      this.#queue.rateLimiter.throttled(pauseMs);
     }
   }
 
   async #answerInTurn(call: Call, signal: AbortSignal): Promise<Answer> {
-    const turn = this.#turns.take(call, this.#timings.callTimeoutMs, signal);
+    const turn = this.#queue.acquire(call, this.#timings.callTimeoutMs, signal);
     if (turn !== undefined) await turn;
     try {
       return await this.#answerNow(call, signal);
     } finally {
-      this.#turns.giveBack();
+      this.#queue.release();
     }
   }
 
@@ -276,7 +276,7 @@ export class Transport {
     const error = toApiError(answer, this.limits === undefined);
     if (isAggregated(path)) return error;
     if (isGatewayError(error)) this.activity.noteRefused();
-    if (slowsAllDown(error, path)) this.#turns.limiter.throttled(error.retryAfterMs ?? DEFAULT_RETRY_AFTER_MS);
+    if (slowsAllDown(error, path)) this.#queue.rateLimiter.throttled(error.retryAfterMs ?? DEFAULT_RETRY_AFTER_MS);
     return error;
   }
 

@@ -7,7 +7,7 @@ import { writeClusterFiles, type ClusterCredentials } from './cluster-files.ts';
 import { clusterFile, componentNames, serverUrl, type ClusterPlan, type ComponentName } from '../plan/cluster-plan.ts';
 import { componentArguments, kubeletClientName } from '../plan/component-arguments.ts';
 import { startComponent, type ComponentProcess } from '../processes/component-process.ts';
-import { openKubeletGate, type KubeletGate } from './kubelet-gate.ts';
+import { openKubeletProxy, type KubeletProxy } from './kubelet-proxy.ts';
 import { containerLogFile } from '../plan/kwok-configuration.ts';
 import { nodeObjects } from '../plan/node-objects.ts';
 import type { ProcessIdentity } from '../../process/programs/process-identity.ts';
@@ -79,7 +79,7 @@ export class ControlPlane implements Cluster {
   readonly #events: ControlPlaneEvents;
   readonly #running = new Map<ComponentName, ComponentProcess>();
   #api: ApiAccess | undefined;
-  #gate: KubeletGate | undefined;
+  #kubeletProxy: KubeletProxy | undefined;
   readonly #nodes: ClusterNodes | undefined;
   #kubeconfig = '';
 
@@ -105,7 +105,7 @@ export class ControlPlane implements Cluster {
     const credentials = await writeClusterFiles(this.#plan, new Date());
     this.#kubeconfig = credentials.kubeconfig;
     this.#api = openApiAccess(this.server, credentials.authority, credentials.admin);
-    if (this.components.includes('kwok')) this.#gate = await this.#openGate(credentials);
+    if (this.components.includes('kwok')) this.#kubeletProxy = await this.#openProxy(credentials);
     await this.#nodes?.open(signal);
     await this.#launch(['etcd', 'kube-apiserver'], signal);
     await this.#waitForApi(signal);
@@ -119,7 +119,7 @@ export class ControlPlane implements Cluster {
   /** Ends everything at once: its data is removed, so no program needs the time to end in good order. */
   async stop(): Promise<void> {
     await this.#api?.close();
-    await this.#gate?.close();
+    await this.#kubeletProxy?.close();
     await this.#nodes?.stop();
     await Promise.all([...this.#running.values()].map((component) => component.kill()));
   }
@@ -138,9 +138,9 @@ export class ControlPlane implements Cluster {
     await this.#waitForApi(AbortSignal.timeout(startTimeoutMs));
   }
 
-  #openGate({ authority, localServer, execContainer }: ClusterCredentials): Promise<KubeletGate> {
+  #openProxy({ authority, localServer, execContainer }: ClusterCredentials): Promise<KubeletProxy> {
     const { kubelet, kwok } = this.#plan.ports;
-    return openKubeletGate({
+    return openKubeletProxy({
       port: kubelet, kwokPort: kwok, serving: localServer, authority, clientName: kubeletClientName, execContainer,
       logFile: clusterFile(this.#plan, containerLogFile),
     });

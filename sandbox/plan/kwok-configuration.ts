@@ -33,7 +33,7 @@ function options(): Readonly<Record<string, unknown>> {
 
 /**
  * The text of kwok's configuration for one cluster, several YAML documents. Exec runs the command on this machine, in
- * the cluster's folder, and only for a container named `execContainer`, a secret of the kubelet gate; port-forward
+ * the cluster's folder, and only for a container named `execContainer`, a secret of the kubelet proxy; port-forward
  * echoes what it is sent.
  */
 export function kwokConfiguration(plan: ClusterPlan, execContainer: string): string {

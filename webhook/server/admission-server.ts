@@ -9,7 +9,7 @@ import type { Logger } from 'pino';
 import { NAMESPACE_PATH } from '../../api/admission-rules.ts';
 import { delay } from '../../kubernetes/flow/backoff.ts';
 import { keepDeadlines, type DeadlineKeeper } from '../../process/servers/connection-deadlines.ts';
-import type { GateLimits } from '../../process/servers/connection-gate.ts';
+import type { HandshakeLimits } from '../../process/servers/handshake-limiter.ts';
 import { AppError, messageOf } from '../../process/errors.ts';
 import { Handshakes } from '../../process/servers/handshakes.ts';
 import type { Admission } from '../review/admission-answer.ts';
@@ -23,7 +23,7 @@ import { RequestBudget, type RequestLimits } from './request-budget.ts';
 import { PLAIN, PUBLIC_PATHS, routeOf, type OpenSegments } from '../registration/review-path.ts';
 import { expiryOf, problemOf, type CertificatePair } from '../certificates/serving-certificate.ts';
 import { decideInNamespace, REVIEW_ROUTES, type ReviewRoute } from './review-routes.ts';
-import { DEADLINES, GATE, OWN_DEADLINES, tlsSettings } from './tls-server.ts';
+import { DEADLINES, HANDSHAKE_LIMITS, OWN_DEADLINES, tlsSettings } from './tls-server.ts';
 import { hostPort } from '../../model/network/socket-address.ts';
 import { listenHost } from '../../process/listen-host.ts';
 
@@ -53,7 +53,7 @@ export interface AdmissionServerOptions {
   readonly limits?: RequestLimits;
   /** Segments under which reviews are accepted; plain paths when missing. */
   readonly openSegments?: () => OpenSegments;
-  readonly gate?: GateLimits;
+  readonly handshakeLimits?: HandshakeLimits;
   /** PEM of the CA for client certificates; without it clients need none. */
   readonly clientAuthority?: string;
 }
@@ -90,7 +90,7 @@ export class AdmissionServer {
       rewriteUrl: ({ url = '' }) => routeOf(url, options.openSegments?.() ?? [PLAIN]),
     });
     guardConnections(this.#app.server, {
-      limits: options.gate ?? GATE, open: () => options.openSegments?.() ?? [PLAIN],
+      limits: options.handshakeLimits ?? HANDSHAKE_LIMITS, open: () => options.openSegments?.() ?? [PLAIN],
       answer: (path) => this.#publicAnswer(path), knowsClients: options.clientAuthority !== undefined,
       metrics: options.metrics,
     });

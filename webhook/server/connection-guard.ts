@@ -3,7 +3,7 @@
 // closes without further reading.
 import { STATUS_CODES } from 'node:http';
 import type { Server, Socket } from 'node:net';
-import { ConnectionGate, type GateLimits } from '../../process/servers/connection-gate.ts';
+import { HandshakeLimiter, type HandshakeLimits } from '../../process/servers/handshake-limiter.ts';
 import { readFirstLines } from '../../process/servers/first-line.ts';
 import { takeOneAtATime } from '../../process/servers/one-request.ts';
 import type { AdmissionMetrics } from './admission-metrics.ts';
@@ -18,7 +18,7 @@ export interface PublicAnswer {
 
 /** Dependencies of the guard. */
 export interface ConnectionGuardOptions {
-  readonly limits: GateLimits;
+  readonly limits: HandshakeLimits;
   readonly open: () => OpenSegments;
   /** The response on a public path. */
   readonly answer: (path: string) => Promise<PublicAnswer>;
@@ -34,11 +34,11 @@ export function guardConnections(
   server: Server, { limits, open, answer, knowsClients, metrics }: ConnectionGuardOptions,
 ): void {
   takeOneAtATime(server);
-  const gate = new ConnectionGate(server, limits, () => metrics.requestRejected('connection'));
+  const limiter = new HandshakeLimiter(server, limits, () => metrics.requestRejected('connection'));
   readFirstLines(server, (line, socket) => {
     const [, method = '', target = ''] = /^(\S+) (\S+) HTTP\/1\.[01]$/.exec(line) ?? [];
     const isReview = method === 'POST' && isReviewRoute(routeOf(target, open()));
-    if (isReview || knowsClients) gate.know(socket);
+    if (isReview || knowsClients) limiter.know(socket);
     if (isReview) return true;
     if (
       method === 'GET' && PUBLIC_PATHS.has(target)

@@ -8,7 +8,7 @@ import {
 import { CLUSTER_TARGETS, NAMESPACE_ELECTIONS } from '../../api/resource-types.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
-import { CallGate } from '../../kubernetes/http/call-gate.ts';
+import { InFlightLimiter } from '../../kubernetes/http/in-flight-limiter.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
 import type { Election } from '../admission/namespace-election.ts';
 
@@ -37,16 +37,16 @@ export function followElections(
   });
   void elections.run(signal);
   void selfTargets.run(signal);
-  const gate = new CallGate(ASKED_AT_ONCE);
+  const limiter = new InFlightLimiter(ASKED_AT_ONCE);
   const specOf = async (namespace: string): Promise<NamespaceElectionSpec> => {
     const known = elections.get(`${namespace}/${NAMESPACE_ELECTION_NAME}`);
     if (known !== undefined) return known;
     // Without the signal: a stopping webhook still answers for a while.
-    await gate.enter(namespace, NEVER);
+    await limiter.acquire(namespace, NEVER);
     const found = await client.withoutRateLimit(ASK_MS)
       .get<NamespaceElection>(NAMESPACE_ELECTIONS, { namespace, name: NAMESPACE_ELECTION_NAME })
       .catch(unless(isNotFound))
-      .finally(() => gate.leave());
+      .finally(() => limiter.release());
     return found?.spec ?? {};
   };
   return async (namespace) => ({ spec: await specOf(namespace), selfTargets: [...selfTargets.records()] });

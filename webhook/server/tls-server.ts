@@ -2,7 +2,7 @@
 // 1.3.
 import { constants } from 'node:crypto';
 import type { ConnectionDeadlines } from '../../process/servers/connection-deadlines.ts';
-import type { GateLimits } from '../../process/servers/connection-gate.ts';
+import type { HandshakeLimits } from '../../process/servers/handshake-limiter.ts';
 import type { CertificatePair } from '../certificates/serving-certificate.ts';
 
 /**
@@ -32,12 +32,12 @@ export function tlsSettings(pair: CertificatePair, clientAuthority?: string) {
  * Limits for clients that have not requested a review on an accepted path, and for addresses that have: API servers,
  * which may open a connection for each review in flight.
  */
-export const GATE: GateLimits = {
+export const HANDSHAKE_LIMITS: HandshakeLimits = {
   stranger: { burst: 20, perSecond: 10, open: 256 },
   known: { burst: 1_000, perSecond: 300, open: 1_024 },
   strangers: { burst: 50, perSecond: 50, open: 1_024 },
-  patience: 10_000,
-  remember: 3_600_000,
+  timeoutMs: 10_000,
+  rememberMs: 3_600_000,
 };
 
 /**

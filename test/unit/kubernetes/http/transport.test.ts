@@ -12,7 +12,7 @@ import {
 } from '../../../../kubernetes/flow/api-error.ts';
 import { readExec } from '../../../../kubernetes/credentials/exec-credential.ts';
 import { ExecPlugin } from '../../../../kubernetes/credentials/exec-plugin.ts';
-import { CALLS_IN_FLIGHT } from '../../../../kubernetes/http/call-gate.ts';
+import { CALLS_IN_FLIGHT } from '../../../../kubernetes/http/in-flight-limiter.ts';
 import { TRANSPORT_TIMINGS } from '../../../../kubernetes/http/cluster-access.ts';
 import { Transport, type Call } from '../../../../kubernetes/http/transport.ts';
 import { runBounded } from '../../../../process/programs/bounded-run.ts';

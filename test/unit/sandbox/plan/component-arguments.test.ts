@@ -74,8 +74,8 @@ describe('componentArguments', () => {
     ],
     ['a single instance elects no leader', 'kube-scheduler', '--leader-elect=false'],
     ['kwok manages its own nodes only', 'kwok', '--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake'],
-    ['nodes name the gate as kubelet port', 'kwok', '--node-port=1012'],
-    ['kwok itself is behind the gate', 'kwok', '--server-address=127.0.0.1:1013'],
+    ['nodes name the kubelet proxy as kubelet port', 'kwok', '--node-port=1012'],
+    ['kwok itself is behind the kubelet proxy', 'kwok', '--server-address=127.0.0.1:1013'],
     ['etcd spares the disk', 'etcd', '--unsafe-no-fsync'],
   ];
   for (const [what, name, flag] of rows) {

@@ -6,7 +6,7 @@ import { duplexPair, type Duplex } from 'node:stream';
 import { describe, it, type TestContext } from 'node:test';
 import { AdmissionMetrics } from '../../../../webhook/server/admission-metrics.ts';
 import { guardConnections, type PublicAnswer } from '../../../../webhook/server/connection-guard.ts';
-import { GATE } from '../../../../webhook/server/tls-server.ts';
+import { HANDSHAKE_LIMITS } from '../../../../webhook/server/tls-server.ts';
 
 const OURS = 'a'.repeat(48);
 const REVIEW = `/${OURS}/mutate--v1-pod`;
@@ -26,7 +26,7 @@ function frontOf(t: TestContext, answer: (path: string) => Promise<PublicAnswer>
     socket.end('passed');
   });
   const metrics = new AdmissionMetrics();
-  const options = { limits: GATE, open: () => open, answer, knowsClients: false, metrics };
+  const options = { limits: HANDSHAKE_LIMITS, open: () => open, answer, knowsClients: false, metrics };
   guardConnections(server as unknown as Server, options);
   return {
     metrics,

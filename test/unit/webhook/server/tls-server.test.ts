@@ -5,7 +5,7 @@ import { before, describe, it } from 'node:test';
 import { connect, createServer, type ConnectionOptions } from 'node:tls';
 import { createAuthority, type CertificateAuthority, type KeyPair } from
   '../../../../process/crypto/certificate-authority.ts';
-import { DEADLINES, GATE, OWN_DEADLINES, tlsSettings } from '../../../../webhook/server/tls-server.ts';
+import { DEADLINES, HANDSHAKE_LIMITS, OWN_DEADLINES, tlsSettings } from '../../../../webhook/server/tls-server.ts';
 
 let authority: CertificateAuthority;
 let stranger: CertificateAuthority;
@@ -105,7 +105,7 @@ describe('limits in time', () => {
     }
   });
   it('let one address that is not known take a part of what all of them may, and less than one that is', () => {
-    const { stranger: one, strangers: all, known } = GATE;
+    const { stranger: one, strangers: all, known } = HANDSHAKE_LIMITS;
     assert.ok(one.open < all.open && one.burst < all.burst && one.open < known.open && one.burst < known.burst);
   });
 });

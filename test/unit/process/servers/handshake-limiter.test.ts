@@ -1,17 +1,17 @@
-// The gate in front of a server that is none: which connections get through, in which order, and which are dropped.
+// The limiter in front of a server that is none: which connections get through, in which order, and which are dropped.
 // Time is given.
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import type { Server, Socket } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
-import { ConnectionGate, type GateLimits } from '../../../../process/servers/connection-gate.ts';
+import { HandshakeLimiter, type HandshakeLimits } from '../../../../process/servers/handshake-limiter.ts';
 
-const LIMITS: GateLimits = {
+const LIMITS: HandshakeLimits = {
   stranger: { burst: 2, perSecond: 1, open: 4 },
   known: { burst: 10, perSecond: 10, open: 20 },
   strangers: { burst: 100, perSecond: 100, open: 6 },
-  patience: 10_000,
-  remember: 60_000,
+  timeoutMs: 10_000,
+  rememberMs: 60_000,
 };
 
 class FakeSocket extends EventEmitter {
@@ -31,15 +31,15 @@ class FakeSocket extends EventEmitter {
   }
 }
 
-function gateOf(t: TestContext, limits: GateLimits = LIMITS) {
+function limiterOf(t: TestContext, limits: HandshakeLimits = LIMITS) {
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
   const server = new EventEmitter();
   const passed: string[] = [];
   server.on('connection', ({ remoteAddress, remotePort }: FakeSocket) => passed.push(`${remoteAddress}:${remotePort}`));
   let [now, dropped, port] = [1_000_000, 0, 0];
-  const gate = new ConnectionGate(server as Server, limits, () => (dropped += 1), () => now);
+  const limiter = new HandshakeLimiter(server as Server, limits, () => (dropped += 1), () => now);
   return {
-    gate,
+    limiter,
     passed,
     dropped: () => dropped,
     /** So many connections of an address, one after the other. */
@@ -48,7 +48,7 @@ function gateOf(t: TestContext, limits: GateLimits = LIMITS) {
       server.emit('connection', socket);
       return socket;
     }),
-    know: (socket: FakeSocket | undefined) => gate.know(socket as unknown as Socket),
+    know: (socket: FakeSocket | undefined) => limiter.know(socket as unknown as Socket),
     wait: (ms: number) => {
       now += ms;
       t.mock.timers.tick(ms);
@@ -57,9 +57,9 @@ function gateOf(t: TestContext, limits: GateLimits = LIMITS) {
   };
 }
 
-describe('the gate', () => {
+describe('the handshake limiter', () => {
   it('lets an address begin its burst at once, and the rest one by one as time goes by', (t) => {
-    const world = gateOf(t);
+    const world = limiterOf(t);
     world.connect('10.0.0.1', 4);
     assert.equal(world.of('10.0.0.1'), 2);
     world.wait(1_000);
@@ -69,7 +69,7 @@ describe('the gate', () => {
   });
 
   it('drops what one address has open beyond its limit, and nobody else notices', (t) => {
-    const world = gateOf(t);
+    const world = limiterOf(t);
     const sockets = world.connect('10.0.0.1', 9);
     assert.deepEqual([world.dropped(), sockets.filter(({ isDropped }) => isDropped).length], [5, 5]);
     world.connect('10.0.0.2', 2);
@@ -77,7 +77,7 @@ describe('the gate', () => {
   });
 
   it('lets all go on at once that wait, as soon as one of their address has shown that it is known', (t) => {
-    const world = gateOf(t);
+    const world = limiterOf(t);
     const [first] = world.connect('10.0.0.1', 4);
     world.know(first);
     assert.equal(world.of('10.0.0.1'), 4);
@@ -87,14 +87,14 @@ describe('the gate', () => {
   });
 
   it('gives a known address a limit, too: somebody else may share it', (t) => {
-    const world = gateOf(t);
+    const world = limiterOf(t);
     world.know(world.connect('10.0.0.1')[0]);
     world.connect('10.0.0.1', 30);
     assert.deepEqual([world.of('10.0.0.1'), world.dropped()], [11, 10]);
   });
 
   it('forgets in the end who was known', (t) => {
-    const world = gateOf(t);
+    const world = limiterOf(t);
     world.know(world.connect('10.0.0.1')[0]);
     world.wait(60_000);
     world.connect('10.0.0.1', 4);
@@ -102,7 +102,7 @@ describe('the gate', () => {
   });
 
   it('gives the place of the address that has most of them to one that comes later', (t) => {
-    const world = gateOf(t);
+    const world = limiterOf(t);
     const many = world.connect('10.0.0.1', 4);
     world.connect('10.0.0.2', 2);
     world.connect('10.0.0.3');
@@ -110,7 +110,7 @@ describe('the gate', () => {
   });
 
   it('shares what all strangers may begin one by one among addresses', (t) => {
-    const world = gateOf(t, {
+    const world = limiterOf(t, {
       ...LIMITS, stranger: { burst: 100, perSecond: 100, open: 100 },
       strangers: { burst: 10, perSecond: 10, open: 1_000 },
     });
@@ -122,7 +122,7 @@ describe('the gate', () => {
   });
 
   it("ends a stranger's connection after a while, and none of a known address", (t) => {
-    const world = gateOf(t);
+    const world = limiterOf(t);
     const [stranger] = world.connect('10.0.0.1');
     const [asks, spare] = world.connect('10.0.0.2', 2);
     world.know(asks);
@@ -131,7 +131,7 @@ describe('the gate', () => {
   });
 
   it('does not serve later who has gone while waiting, and has room again', (t) => {
-    const world = gateOf(t);
+    const world = limiterOf(t);
     const [, , waiting] = world.connect('10.0.0.1', 4);
     waiting?.emit('close');
     world.wait(1_000);

@@ -5,7 +5,7 @@ import type { Server, Socket } from 'node:net';
 import { peerOf, TokenBucket, type PeerLimits } from './peer-budget.ts';
 
 /** Limits and timeouts. Times in ms. */
-export interface GateLimits {
+export interface HandshakeLimits {
   /** Each address that has not authenticated. */
   readonly stranger: PeerLimits;
   /** Each address that has: an API server, and anybody who shares its address. */
@@ -13,9 +13,9 @@ export interface GateLimits {
   /** All unknown addresses together. */
   readonly strangers: PeerLimits;
   /** Deadline for an unknown client's connection to authenticate. */
-  readonly patience: number;
+  readonly timeoutMs: number;
   /** How long an address stays known after it last authenticated. */
-  readonly remember: number;
+  readonly rememberMs: number;
 }
 
 /** Interval at which waiting and overdue connections are checked, in ms. */
@@ -41,8 +41,8 @@ interface Arrival {
  * Wraps a server that does not listen yet. `now` is a monotonic clock, in ms; `onDropped` is called for each connection
  * that is dropped.
  */
-export class ConnectionGate {
-  readonly #limits: GateLimits;
+export class HandshakeLimiter {
+  readonly #limits: HandshakeLimits;
   readonly #now: () => number;
   readonly #onDropped: () => void;
   readonly #pass: (socket: Socket) => void;
@@ -56,7 +56,7 @@ export class ConnectionGate {
   #waitTimer: NodeJS.Timeout | undefined;
 
   constructor(
-    server: Server, limits: GateLimits, onDropped: () => void = () => undefined, now = () => performance.now(),
+    server: Server, limits: HandshakeLimits, onDropped: () => void = () => undefined, now = () => performance.now(),
   ) {
     this.#limits = limits;
     this.#now = now;
@@ -79,7 +79,7 @@ export class ConnectionGate {
   know(socket: Socket): void {
     const arrival = this.#arrivals.get(keyOf(socket));
     if (arrival === undefined) return;
-    arrival.peer.knownUntil = this.#now() + this.#limits.remember;
+    arrival.peer.knownUntil = this.#now() + this.#limits.rememberMs;
     this.#leave(arrival);
     if (arrival.peer.waiting.size > 0) this.#serveWaiting();
   }
@@ -89,7 +89,7 @@ export class ConnectionGate {
     const now = this.#now();
     for (const [name, peer] of this.#peers) {
       if (!this.#isKnown(peer)) {
-        for (const arrival of peer.unproven) if (now - arrival.at > this.#limits.patience) this.#drop(arrival);
+        for (const arrival of peer.unproven) if (now - arrival.at > this.#limits.timeoutMs) this.#drop(arrival);
       }
       if (peer.unproven.size === 0 && !this.#isKnown(peer) && peer.asStranger.isFull(this.#limits.stranger, now)) {
         this.#peers.delete(name);

@@ -1,4 +1,4 @@
-// The gate before kwok: only the API server's certificate gets through, and only the gate can make kwok run commands.
+// The proxy before kwok: only the API server's certificate gets through, and only the proxy can make kwok run commands.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -13,8 +13,8 @@ import {
 } from '../../../../process/crypto/certificate-authority.ts';
 import { freePorts } from '../../../../sandbox/processes/free-ports.ts';
 import {
-  kwokTarget, openKubeletGate, requestHeaderText, type KubeletGate,
-} from '../../../../sandbox/control-plane/kubelet-gate.ts';
+  kwokTarget, openKubeletProxy, requestHeaderText, type KubeletProxy,
+} from '../../../../sandbox/control-plane/kubelet-proxy.ts';
 
 describe('kwokTarget', () => {
   const rows: readonly (readonly [target: string, expected: string])[] = [
@@ -41,17 +41,17 @@ describe('requestHeaderText', () => {
 
 const record = (text: string): string => `2026-01-02T03:04:05Z stdout F ${text}\n`;
 
-describe('openKubeletGate', () => {
+describe('openKubeletProxy', () => {
   let authority: CertificateAuthority;
   let kwok: Server;
-  let gate: KubeletGate;
+  let proxy: KubeletProxy;
   let port = 0;
   let folder: string;
   let logFile: string;
 
   before(async () => {
     const now = new Date();
-    folder = await mkdtemp(join(tmpdir(), 'isthmus-gate-'));
+    folder = await mkdtemp(join(tmpdir(), 'isthmus-kubelet-proxy-'));
     logFile = join(folder, 'container.log');
     await writeFile(logFile, record('before'));
     authority = await createAuthority('test-ca', 1, now);
@@ -66,15 +66,15 @@ describe('openKubeletGate', () => {
     await once(kwok, 'listening');
     [port = 0] = await freePorts(1);
     const serving =
-      await authority.issue({ commonName: 'gate', dnsNames: ['localhost'], usages: ['server'], days: 1 }, now);
+      await authority.issue({ commonName: 'kubelet', dnsNames: ['localhost'], usages: ['server'], days: 1 }, now);
     const kwokPort = (kwok.address() as AddressInfo).port;
-    gate = await openKubeletGate({
+    proxy = await openKubeletProxy({
       port, kwokPort, serving, authority: authority.keyPair.certificate, clientName: 'api-server',
       execContainer: 'secret', logFile,
     });
   });
   after(async () => {
-    await gate.close();
+    await proxy.close();
     kwok.close();
     await rm(folder, { recursive: true });
   });
@@ -161,8 +161,8 @@ describe('openKubeletGate', () => {
   it('says when kwok is not there', async () => {
     const now = new Date();
     const [own = 0, nobody = 0] = await freePorts(2);
-    const serving = await authority.issue({ commonName: 'gate', dnsNames: ['localhost'], days: 1 }, now);
-    const lonely = await openKubeletGate({
+    const serving = await authority.issue({ commonName: 'kubelet', dnsNames: ['localhost'], days: 1 }, now);
+    const lonely = await openKubeletProxy({
       port: own, kwokPort: nobody, serving, authority: authority.keyPair.certificate, clientName: 'api-server',
       execContainer: 'secret', logFile,
     });

@@ -11,23 +11,23 @@ export const CALLS_IN_FLIGHT = 32;
 const TIMEOUT_MS = 60_000;
 
 /** Hands out slots round robin. */
-export class CallGate {
+export class InFlightLimiter {
   #free: number;
   readonly #waiting = new FairQueue<() => void>();
   readonly #timeoutMs: number;
 
-  constructor(places = CALLS_IN_FLIGHT, timeoutMs = TIMEOUT_MS) {
-    this.#free = places;
+  constructor(slots = CALLS_IN_FLIGHT, timeoutMs = TIMEOUT_MS) {
+    this.#free = slots;
     this.#timeoutMs = timeoutMs;
   }
 
   /**
-   * Undefined when a slot is free, else a promise of one; each must be returned by {@link leave}. Calls of one `group`
-   * are served first in, first out; groups round robin.
+   * Undefined when a slot is free, else a promise of one; each must be returned by {@link release}. Calls of one
+   * `group` are served first in, first out; groups round robin.
    * @throws ApiError 429 when no slot became free in time (the call was not sent); the reason of the signal that was
    * aborted.
    */
-  enter(group: string, ...signals: readonly AbortSignal[]): Promise<void> | undefined {
+  acquire(group: string, ...signals: readonly AbortSignal[]): Promise<void> | undefined {
     for (const { aborted, reason } of signals) if (aborted) return Promise.reject(reason);
     if (this.#free === 0) return this.#wait(group, signals);
     this.#free -= 1;
@@ -35,7 +35,7 @@ export class CallGate {
   }
 
   /** Returns a slot to the next waiting call. */
-  leave(): void {
+  release(): void {
     this.#free += 1;
     while (this.#free > 0 && this.#waiting.size > 0) this.#waiting.dequeue()?.();
   }
@@ -49,7 +49,7 @@ export class CallGate {
         forget();
         reject(error);
       };
-      const timer = setTimeout(() => end(noPlace(this.#timeoutMs)), this.#timeoutMs);
+      const timer = setTimeout(() => end(noSlot(this.#timeoutMs)), this.#timeoutMs);
       const forget = onAnyAbort(signals, end);
       const start = (): void => {
         if (ended) return; // it has ended and takes no slot
@@ -69,7 +69,7 @@ export function namespaceOfPath(path: string): string {
   return at === -1 ? '' : (path.slice(at + '/namespaces/'.length).split('/', 1)[0] ?? '');
 }
 
-function noPlace(timeoutMs: number): ApiError {
+function noSlot(timeoutMs: number): ApiError {
   return new ApiError(
     429, 'TooManyRequests',
     `the API server answers so slowly that the call was not sent within ${timeoutMs / 1_000} s`,

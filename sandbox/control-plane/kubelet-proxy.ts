@@ -1,6 +1,6 @@
 // The kubelet port of a cluster's nodes. kwok answers any client on its port, even in plain text, and its exec runs
-// commands on this machine, so a web page in a browser could use it. This gate in front authenticates like a kubelet:
-// only the API server's client certificate is accepted, and exec works only under a container name that the gate alone
+// commands on this machine, so a web page in a browser could use it. This proxy authenticates like a kubelet:
+// only the API server's client certificate is accepted, and exec works only under a container name that the proxy alone
 // knows.
 import { request, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
@@ -13,8 +13,8 @@ import type { KeyPair } from '../../process/crypto/certificate-authority.ts';
 import { OpenConnections } from '../../process/servers/open-connections.ts';
 import { IDLE_LIMITS, spliceConnections } from '../../virtual-node/streams/stream-relay.ts';
 
-/** What a gate needs. */
-export interface KubeletGateOptions {
+/** What a proxy needs. */
+export interface KubeletProxyOptions {
   /** Port on 127.0.0.1 that the API server calls. */
   readonly port: number;
   /** kwok's own port on 127.0.0.1. */
@@ -30,8 +30,8 @@ export interface KubeletGateOptions {
   readonly logFile: string;
 }
 
-/** A gate that is open. */
-export interface KubeletGate {
+/** A running proxy. */
+export interface KubeletProxy {
   /** Ends all connections and frees the port. */
   close(): Promise<void>;
 }
@@ -63,7 +63,7 @@ function followQuery(target: string): URLSearchParams | undefined {
 }
 
 function forward(
-  incoming: IncomingMessage, answer: ServerResponse, options: KubeletGateOptions, log: FollowedLog,
+  incoming: IncomingMessage, answer: ServerResponse, options: KubeletProxyOptions, log: FollowedLog,
 ): void {
   if (!isAdmitted(incoming, options.clientName)) {
     answer.writeHead(403).end('Only the API server may ask this kubelet.\n');
@@ -88,7 +88,7 @@ function forward(
   incoming.pipe(upstream);
 }
 
-function upgrade(incoming: IncomingMessage, client: Duplex, first: Buffer, options: KubeletGateOptions): Socket
+function upgrade(incoming: IncomingMessage, client: Duplex, first: Buffer, options: KubeletProxyOptions): Socket
   | undefined {
   if (!isAdmitted(incoming, options.clientName)) {
     client.end('HTTP/1.1 403 Forbidden\r\nconnection: close\r\ncontent-length: 0\r\n\r\n');
@@ -104,8 +104,8 @@ function upgrade(incoming: IncomingMessage, client: Duplex, first: Buffer, optio
   return upstream;
 }
 
-/** Opens the gate; resolves once it listens. */
-export async function openKubeletGate(options: KubeletGateOptions): Promise<KubeletGate> {
+/** Starts the proxy; resolves once it listens. */
+export async function openKubeletProxy(options: KubeletProxyOptions): Promise<KubeletProxy> {
   const { serving, authority, port } = options;
   const upgraded = new Set<Socket>();
   const log = new FollowedLog(options.logFile);
