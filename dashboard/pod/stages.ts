@@ -3,7 +3,7 @@ import type { Condition, Pod } from '../../api/objects/core.ts';
 import { TARGET_ANNOTATION } from '../../api/objects/keys.ts';
 import { shortTargetName } from '../../model/naming/target-ref.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
-import { isGated, isTerminal } from '../../model/pod/pod.ts';
+import { isSchedulingGated, isTerminal } from '../../model/pod/pod.ts';
 import type { UnreadablePart, Stage } from '../wire/screens.ts';
 import type { PodEvent } from './pod-events.ts';
 import { containersOf, waitingIn, waitReasonOf } from './wait-reason.ts';
@@ -67,7 +67,7 @@ function sent(pod: Pod, targetSide: TargetSide): Reached {
   if (isBoundPod(pod)) return { ...stage, isDone: true, note: targetOf(pod) };
   return {
     ...stage, where: 'source', isDone: false, note: waitReasonOf(pod)?.message,
-    hasFailed: !isGated(pod) && scheduledOf(pod)?.status === 'False',
+    hasFailed: !isSchedulingGated(pod) && scheduledOf(pod)?.status === 'False',
   };
 }
 

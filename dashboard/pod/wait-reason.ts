@@ -1,7 +1,7 @@
 // Why a pod waits, from what the pod itself says.
 import type { ContainerStatus, Pod } from '../../api/objects/core.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
-import { isGated, isTerminal } from '../../model/pod/pod.ts';
+import { isSchedulingGated, isTerminal } from '../../model/pod/pod.ts';
 
 /** Why a pod waits, in a word and in a sentence. */
 export interface WaitReason {
@@ -60,7 +60,7 @@ function startReason(pod: Pod): WaitReason {
 
 function unboundReason(pod: Pod): WaitReason {
   const scheduled = findCondition(pod.status?.conditions, 'PodScheduled');
-  if (isGated(pod)) return {
+  if (isSchedulingGated(pod)) return {
     reason: 'SchedulingGated',
     message: scheduled?.message ?? 'it has scheduling gates, which their owner must remove',
   };

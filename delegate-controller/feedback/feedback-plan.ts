@@ -156,7 +156,7 @@ function planTargetUnreachable(
 function planPodChanges(
   proxy: ProxyPod, chaperon: Chaperon | undefined, delegate: DelegatePod,
 ): { readonly chaperon: Chaperon; readonly wanted: SentChanges } | undefined {
-  const { changes, gates } = proxy;
+  const { changes, readinessConditions: gates } = proxy;
   if (
     chaperon === undefined || chaperon.terminating
       || (changes === undefined && gates === undefined && chaperon.sentChanges === undefined)

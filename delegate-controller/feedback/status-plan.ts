@@ -58,7 +58,7 @@ export function planStatus(
   const { resourceVersion, containers = [], ownConditions = [], copiedConditions = [] } = proxy;
   const notKept = [TARGET_UNREACHABLE_CONDITION, ...copiedConditions];
   const kept = ownConditions.filter(({ type }) => !notKept.includes(type));
-  const trusted = withTrustedConditions(withoutSourceGates(reported, chaperon), proxy.gateTypes);
+  const trusted = withTrustedConditions(withoutSourceGates(reported, chaperon), proxy.readinessGateTypes);
   const own = withOwnGenerations(copiedStatus(trusted), proxy, delegate, chaperon);
   const status = withSourceConditions(statusOfContainers(own, containers), kept);
   const isFirst = shownPhase(proxy, lastWrite) === 'Pending';

@@ -27,7 +27,7 @@ export const DELEGATE_REJECTED = 'DelegateRejected';
  */
 export type Verdict =
   | { readonly kind: 'pending' }
-  | { readonly kind: 'gated'; readonly reason: string; readonly message: string }
+  | { readonly kind: 'scheduling-gated'; readonly reason: string; readonly message: string }
   | { readonly kind: 'nominated' }
   | { readonly kind: 'scheduled' }
   | { readonly kind: 'rejected'; readonly reason: string; readonly message: string };
@@ -236,7 +236,7 @@ function verdictOf(status: PodStatus): Verdict {
   if (condition.status === 'True') return SCHEDULED;
   const { reason = '', message = '' } = condition;
   // a queue of the target, such as Kueue, removes the gate
-  if (reason === SCHEDULING_GATED) return { kind: 'gated', reason, message };
+  if (reason === SCHEDULING_GATED) return { kind: 'scheduling-gated', reason, message };
   // SchedulerError and the like are transient states of the target's scheduler, not its verdict.
   const isVerdict = reason === 'Unschedulable' ? !AWAITS_CLAIM.test(message) : reason === DELEGATE_REJECTED;
   if (!isVerdict) return PENDING;

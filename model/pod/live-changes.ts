@@ -23,12 +23,12 @@ export interface LiveChanges {
   readonly activeDeadlineSeconds?: number;
   /** Added tolerations. */
   readonly tolerations?: readonly Toleration[];
-  /** Of readiness gates. */
-  readonly gates?: Gates;
+  /** Conditions of readiness gates. */
+  readonly gates?: ReadinessConditions;
 }
 
 /** Conditions by type. */
-export type Gates = Readonly<Record<string, Pick<Condition, 'status' | 'reason' | 'message'>>>;
+export type ReadinessConditions = Readonly<Record<string, Pick<Condition, 'status' | 'reason' | 'message'>>>;
 
 /** Changes sent to a target; `of` identifies the state of the proxy that they bring the delegate to. */
 export interface SentChanges {
@@ -41,8 +41,8 @@ export function stateOf(changes: LiveChanges): string {
   return Object.keys(changes).length === 0 ? '' : hash('sha1', JSON.stringify(changes), 'base64url').slice(0, 16);
 }
 
-/** The conditions of a proxy that its readiness gates name; undefined without gates. */
-export function gatesOf({ spec, status }: Pod): Gates | undefined {
+/** The conditions of a proxy that its readiness gates name; undefined without any. */
+export function readinessConditionsOf({ spec, status }: Pod): ReadinessConditions | undefined {
   if (spec.readinessGates === undefined || spec.readinessGates.length === 0) return undefined;
   return Object.fromEntries(spec.readinessGates.flatMap(({ conditionType: type }) => {
     const condition = findCondition(status?.conditions, type);
@@ -54,7 +54,7 @@ export function gatesOf({ spec, status }: Pod): Gates | undefined {
 
 /**
  * The changes together with those that were sent before and have been reverted since: for these, the current values of
- * `proxy`. A gate without a condition is shut, and stays the source's.
+ * `proxy`. A readiness gate without a condition is False, and stays the source's.
  */
 export function withTakenBack(changes: LiveChanges, before: LiveChanges, { spec }: Pod): LiveChanges {
   const now = <F extends 'image' | 'resources'>(field: F, names: object = {}) =>
@@ -64,7 +64,7 @@ export function withTakenBack(changes: LiveChanges, before: LiveChanges, { spec 
   const images = { ...now('image', before.images), ...changes.images };
   const resources = { ...now('resources', before.resources), ...changes.resources };
   const shut = Object.keys(before.gates ?? {}).map((type) => [type, { status: 'False' }] as const);
-  const gates: Gates = { ...Object.fromEntries(shut), ...changes.gates };
+  const gates: ReadinessConditions = { ...Object.fromEntries(shut), ...changes.gates };
   return {
     ...(before.podResources !== undefined && spec.resources !== undefined && { podResources: spec.resources }),
     ...changes, ...(Object.keys(images).length > 0 && { images }),
@@ -197,8 +197,8 @@ export function readSentChanges(text: string | undefined): SentChanges | undefin
 
 /**
  * Applies changes to the current delegate. The annotation that records them is written last, so that an interrupted
- * plan is repeated, and together with the gates' conditions: a delegate never shows such a condition without a record
- * that it is the source's. A delegate with the annotation is not changed.
+ * plan is repeated. It is written together with the conditions of readiness gates: a delegate never shows such a
+ * condition without a record that it is the source's. A delegate with the annotation is not changed.
  */
 export function planLiveChanges(pod: Pod, text: string): Plan {
   const { namespace, name = '', uid, annotations } = pod.metadata;
@@ -214,7 +214,7 @@ export function planLiveChanges(pod: Pod, text: string): Plan {
     ...since({ resources: before.podResources }, { resources: changes.podResources }),
   };
   const specs = changedSpecs(pod, before, changes);
-  const conditions = gateConditions(pod, changes.gates);
+  const conditions = changedConditions(pod, changes.gates);
   const metadata = { uid, annotations: { [SENT_CHANGES_ANNOTATION]: text } };
   const resized = isEmpty(resources) ? [] : [patch({ metadata: { uid }, spec: resources }, 'resize')];
   const last = conditions.length === 0 ? (specs.pop() ?? {}) : undefined;
@@ -248,8 +248,8 @@ function isEmpty(fields: object): boolean {
   return Object.keys(fields).length === 0;
 }
 
-/** The conditions of declared gates whose status is not yet the wanted one. */
-function gateConditions({ spec, status }: Pod, gates: Gates = {}): readonly Partial<Condition>[] {
+/** The conditions of declared readiness gates whose status is not yet the wanted one. */
+function changedConditions({ spec, status }: Pod, gates: ReadinessConditions = {}): readonly Partial<Condition>[] {
   const declared = (spec.readinessGates ?? []).map(({ conditionType }) => conditionType);
   return Object.entries(gates).flatMap(([type, wanted]) => {
     const isShown = findCondition(status?.conditions, type)?.status === wanted.status;

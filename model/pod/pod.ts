@@ -44,7 +44,7 @@ export function isTerminal(phase: PodPhase | undefined): boolean {
 }
 
 /** Whether scheduling gates still keep the pod from being scheduled. */
-export function isGated(pod: Pod): boolean {
+export function isSchedulingGated(pod: Pod): boolean {
   return (pod.spec.schedulingGates ?? []).length > 0;
 }
 

@@ -8,10 +8,12 @@ import type { PodAffinityTerm } from '../../api/objects/affinity.ts';
 import { hasAdmissionRecord, restoreSourcePod, userLabels, type RestoredPod } from './admission-record.ts';
 import { findCondition } from '../objects/conditions.ts';
 import { parsedJson, textsIn } from '../objects/json-values.ts';
-import { controllerOf, isBound, isGated, isProxyPod, isTerminating, objectKey } from '../pod/pod.ts';
+import { controllerOf, isBound, isSchedulingGated, isProxyPod, isTerminating, objectKey } from '../pod/pod.ts';
 import { failoverGraceSecondsOf } from '../pod/source-lease.ts';
 import { copyableAnnotations, copiedAnnotationKeys } from './copied-annotations.ts';
-import { gatesOf, specChangesOf, specDigests, type Gates, type LiveChanges } from '../pod/live-changes.ts';
+import {
+  readinessConditionsOf, specChangesOf, specDigests, type LiveChanges, type ReadinessConditions,
+} from '../pod/live-changes.ts';
 import { targetsLostAtPlacement } from './lost-at-placement.ts';
 import { podGroupOf, type PodGroup } from '../pod/pod-group.ts';
 import { podNeeds, type PodNeeds } from '../pod/pod-needs.ts';
@@ -49,7 +51,7 @@ export interface ProxyPod {
   /** Grace period in seconds of the delete request; missing where the delegate's own applies. */
   readonly graceSeconds?: number;
   /** Has a scheduling gate, so it must not be scheduled yet. */
-  readonly gated: boolean;
+  readonly schedulingGated: boolean;
   readonly finalizers: readonly string[];
   /** Labels except our own: affinity, spread and policies select by them. */
   readonly labels: StringMap;
@@ -85,10 +87,10 @@ export interface ProxyPod {
   readonly specDigests?: string;
   /** The user's changes of its spec since the binding. */
   readonly changes?: LiveChanges;
-  /** Conditions that its readiness gates name; missing without gates. */
-  readonly gates?: Gates;
-  /** Types of the conditions that its readiness gates name; missing without gates. */
-  readonly gateTypes?: readonly string[];
+  /** Conditions that its readiness gates name; missing without any. */
+  readonly readinessConditions?: ReadinessConditions;
+  /** Types of the conditions that its readiness gates name; missing without any. */
+  readonly readinessGateTypes?: readonly string[];
   /**
    * After the binding: grace period in seconds with which the target stops its delegate when it has lost the source.
    */
@@ -128,7 +130,7 @@ export function toProxyPodRecord(
     phase: status?.phase ?? 'Pending',
     terminating: isTerminating(pod),
     isGracefulDeletion: graceSecondsOf(metadata) > 0,
-    gated: isGated(pod),
+    schedulingGated: isSchedulingGated(pod),
     finalizers: shared.value(finalizers),
     labels: shared.value(userLabels(metadata)),
     needs: podNeeds(pod),
@@ -154,18 +156,20 @@ function generationFields(metadata: ObjectMeta): Pick<ProxyPod, 'generation' | '
   return { ...(generation !== undefined && { generation }), ...(graceSeconds > 0 && { graceSeconds }) };
 }
 
-function gateTypesOf({ spec: { readinessGates = [] } }: Pod): readonly string[] {
+function readinessGateTypesOf({ spec: { readinessGates = [] } }: Pod): readonly string[] {
   return readinessGates.map(({ conditionType }) => conditionType);
 }
 
 function boundFields(pod: Pod, shared: SharedValues): Pick<
   ProxyPod,
-  'nodeName' | 'statusDigest' | 'containers' | 'ownConditions' | 'copiedConditions' | 'changes' | 'gates' | 'gateTypes'
+  'nodeName' | 'statusDigest' | 'containers' | 'ownConditions' | 'copiedConditions' | 'changes'
+  | 'readinessConditions' | 'readinessGateTypes'
     | 'failoverGraceSeconds' | 'lostTargets' | 'isOwnedByAdmiralty' | 'adoptedDelegate' | 'annotations'
     | 'copiedAnnotations'
 > {
   const { metadata, spec, status } = pod;
-  const [changes, gates, copiedAnnotations] = [specChangesOf(pod), gatesOf(pod), copiedAnnotationKeys(metadata)];
+  const [changes, readinessConditions] = [specChangesOf(pod), readinessConditionsOf(pod)];
+  const copiedAnnotations = copiedAnnotationKeys(metadata);
   const { containers, initContainers = [], ephemeralContainers = [], nodeName = '' } = spec;
   const [failoverGraceSeconds, lostTargets] = [failoverGraceSecondsOf(metadata), targetsLostAtPlacement(metadata)];
   return {
@@ -174,7 +178,7 @@ function boundFields(pod: Pod, shared: SharedValues): Pick<
     containers: shared.value([...containers, ...initContainers, ...ephemeralContainers].map(({ name }) => name)),
     ...conditionFields(pod),
     ...(changes !== undefined && { changes }),
-    ...(gates !== undefined && { gates, gateTypes: gateTypesOf(pod) }),
+    ...(readinessConditions !== undefined && { readinessConditions, readinessGateTypes: readinessGateTypesOf(pod) }),
     ...(failoverGraceSeconds !== undefined && { failoverGraceSeconds }),
     ...(lostTargets !== undefined && { lostTargets }),
     ...originOf(metadata),

@@ -138,7 +138,7 @@ export class TargetChooser {
 
   /** Chooses as for a pod that no target whose gate has held its candidate would take. Reserves nothing. */
   chooseElsewhere(proxy: ProxyPod, podState: PodState): Choice {
-    return this.#decide(proxy, podState, podState.gatedIn);
+    return this.#decide(proxy, podState, podState.schedulingGatedIn);
   }
 
   /**

@@ -135,7 +135,7 @@ export class ClusterCache {
   }
 
   #observeVerdict(target: TargetCluster, delegate: DelegatePod): void {
-    if (delegate.verdict.kind === 'pending' || delegate.verdict.kind === 'gated') return;
+    if (delegate.verdict.kind === 'pending' || delegate.verdict.kind === 'scheduling-gated') return;
     const now = performance.now();
     const proxy = this.#clusters.proxies.get(delegate.parentKey);
     const seenAt = this.#podStates.get(delegate.parentUid)?.firstSeen(target.key, now);

@@ -50,7 +50,7 @@ export type OverdueStep =
 
 /** Decides for a pod first observed without a node `ageMs` ago. `now` is RFC 3339. */
 export function planOverdue(proxy: ProxyPod, ageMs: number, delay: Delay, now: string): OverdueStep {
-  if (proxy.nodeName !== undefined || proxy.terminating || proxy.gated || isTerminal(proxy.phase)) {
+  if (proxy.nodeName !== undefined || proxy.terminating || proxy.schedulingGated || isTerminal(proxy.phase)) {
     return { kind: 'no-change' };
   }
   if (ageMs < REASON_AFTER_MS) return { kind: 'later', ms: REASON_AFTER_MS - ageMs };

@@ -95,7 +95,7 @@ export function planPlacement(state: PlacementState, now: number): PlacementStep
   if (proxy.nodeName !== undefined) return { kind: 'no-change' };
   // a terminal phase is final, also without a node
   if (proxy.terminating || isTerminal(proxy.phase)) return planRelease(state);
-  if (proxy.gated) return { kind: 'no-change' };
+  if (proxy.schedulingGated) return { kind: 'no-change' };
   const [candidate, ...others] = state.candidates.toSorted(byVerdict);
   const stray = others.find(mayBeDeleted);
   if (stray !== undefined) return deleteCandidate(stray, undefined);
@@ -148,7 +148,7 @@ function planByVerdict(state: PlacementState, candidate: Candidate, now: number)
   const { group, scaleUpUntil = 0, tooFewSince } = state;
   const { target, delegate } = candidate;
   const verdict = verdictOf(candidate);
-  const isNegative = verdict.kind === 'rejected' || verdict.kind === 'gated';
+  const isNegative = verdict.kind === 'rejected' || verdict.kind === 'scheduling-gated';
   // the condition "Unschedulable" is what triggers an autoscaler
   if (isNegative && now < scaleUpUntil && delegate !== undefined) return { kind: 'wait', ms: scaleUpUntil - now };
   switch (verdict.kind) {
@@ -157,7 +157,7 @@ function planByVerdict(state: PlacementState, candidate: Candidate, now: number)
       return awaitGroup(candidate, tooFewSince, now);
     case 'rejected':
       return deleteCandidate(candidate, { reason: verdict.reason, message: verdict.message });
-    case 'gated':
+    case 'scheduling-gated':
       return awaitVerdict(candidate, now, {
         reason: verdict.reason,
         message: `held there for ${VERDICT_TIMEOUT_MS / 1000} s by a scheduling gate: ${verdict.message}`,

@@ -41,7 +41,7 @@ export class PodState {
   /** Targets whose candidate was abandoned: they stop, or have stopped, what they may have created. */
   readonly abandonedIn = new Set<string>();
   /** Targets that have held its candidate by a scheduling gate, as queues do, with what each said. */
-  readonly gatedIn = new Map<string, Rejection>();
+  readonly schedulingGatedIn = new Map<string, Rejection>();
   /** Since when too few pods of its group exist. */
   tooFewSince: number | undefined;
   readonly #rejections = new Map<string, TimedRejection>();

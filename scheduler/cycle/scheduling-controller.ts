@@ -155,7 +155,7 @@ class Scheduling {
   ): Promise<ReconcileResult> {
     const { target, rejection } = step;
     if (rejection?.reason === SCHEDULING_GATED && proxy.group === undefined) {
-      podState.gatedIn.set(target, rejection);
+      podState.schedulingGatedIn.set(target, rejection);
       const elsewhere = this.#chooser.chooseElsewhere(proxy, podState);
       if (elsewhere.kind === 'none') {
         await this.#reportUnschedulable(proxy, elsewhere.rejected, signal);

@@ -33,8 +33,9 @@ export class PodTracker {
   #noteMember(proxy: ProxyPod, stateOf: () => MemberState): void {
     const { group } = proxy;
     if (group === undefined) return this.enqueueAll(this.groups.remove(proxy.uid));
-    // one with a scheduling gate cannot be placed with the others: its gate may stay shut for hours
-    const isOut = proxy.nodeName === undefined && (proxy.terminating || proxy.gated || isTerminal(proxy.phase));
+    const { nodeName, terminating, schedulingGated, phase } = proxy;
+    // one with a scheduling gate cannot be placed with the others: its gate may stay for hours
+    const isOut = nodeName === undefined && (terminating || schedulingGated || isTerminal(phase));
     this.enqueueAll(isOut ? this.groups.remove(proxy.uid) : this.groups.put({ ...proxy, group }, stateOf()));
   }
 

@@ -92,7 +92,7 @@ describe("the target's word", () => {
     'nor while it is about to be bound': [
       no('Unschedulable', '0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims.'), 'pending',
     ],
-    'a gate of the target is a no that may become a yes': [no('SchedulingGated'), 'gated'],
+    'a gate of the target is a no that may become a yes': [no('SchedulingGated'), 'scheduling-gated'],
     'a rejection by admission is a no': [no(DELEGATE_REJECTED), 'rejected'],
     'an error of its scheduler passes': [no('SchedulerError'), 'pending'],
     'a condition that is unknown is no word':

@@ -6,8 +6,8 @@ import {
 } from '../../../../api/objects/keys.ts';
 import type { Command } from '../../../../model/objects/plan.ts';
 import {
-  gatesOf, planLiveChanges, readSentChanges, specChangesOf, specDigests, stateOf, withTakenBack, writeSentChanges,
-  type LiveChanges,
+  planLiveChanges, readinessConditionsOf, readSentChanges, specChangesOf, specDigests, stateOf, withTakenBack,
+  writeSentChanges, type LiveChanges,
 } from '../../../../model/pod/live-changes.ts';
 import {
   aDelegate, annotated, aProxy, frozen, onNode, withCondition, withSpec,
@@ -99,14 +99,14 @@ describe('specChangesOf', () => {
   }
 });
 
-describe('gatesOf', () => {
+describe('readinessConditionsOf', () => {
   const gate = withSpec({ readinessGates: [{ conditionType: 'a' }, { conditionType: 'b' }] });
   it('is missing where there are no gates', () => assert.equal(
-    gatesOf(aProxy(withCondition({ type: 'a', status: 'True' }))), undefined,
+    readinessConditionsOf(aProxy(withCondition({ type: 'a', status: 'True' }))), undefined,
   ));
   it('gives the conditions that are asked for', () => {
     assert.deepEqual(
-      gatesOf(aProxy(
+      readinessConditionsOf(aProxy(
         gate, withCondition({ type: 'a', status: 'True', reason: 'R' }), withCondition({ type: 'c', status: 'True' }),
       )),
       { a: { status: 'True', reason: 'R' } },

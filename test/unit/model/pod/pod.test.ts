@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { ObjectMeta, OwnerReference, Pod, PodSpec, StringMap } from '../../../../api/objects/core.ts';
 import { ELECT_ANNOTATION, PROXY_SCHEDULER } from '../../../../api/objects/keys.ts';
 import {
-  controllerOf, isBound, isElected, isGated, isProxyPod, isTerminal, isTerminating, objectKey, splitKey,
+  controllerOf, isBound, isElected, isSchedulingGated, isProxyPod, isTerminal, isTerminating, objectKey, splitKey,
 } from '../../../../model/pod/pod.ts';
 
 const elected: StringMap = { [ELECT_ANNOTATION]: '' };
@@ -35,9 +35,9 @@ const answers: Record<string, readonly [actual: boolean, expected: boolean]> = {
   'a pending pod is not terminal': [isTerminal('Pending'), false],
   'a pod of unknown phase is not terminal': [isTerminal('Unknown'), false],
   'a pod without a phase is not terminal': [isTerminal(undefined), false],
-  'a pod with a gate is gated': [isGated(pod({}, { schedulingGates: [{ name: 'queue' }] })), true],
-  'a pod whose gates are all gone is not gated': [isGated(pod({}, { schedulingGates: [] })), false],
-  'a pod without gates is not gated': [isGated(pod({})), false],
+  'a pod with a gate is gated': [isSchedulingGated(pod({}, { schedulingGates: [{ name: 'queue' }] })), true],
+  'a pod whose gates are all gone is not gated': [isSchedulingGated(pod({}, { schedulingGates: [] })), false],
+  'a pod without gates is not gated': [isSchedulingGated(pod({})), false],
 };
 
 describe('questions about pods', () => {

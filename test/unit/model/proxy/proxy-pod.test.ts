@@ -71,8 +71,9 @@ describe('toProxyPodRecord', () => {
     'a pod deleted without one does not': [withMetadata({ deletionTimestamp: 'T', deletionGracePeriodSeconds: 0 }), {
       terminating: true, isGracefulDeletion: false,
     }],
-    'a pod with a scheduling gate is gated': [withSpec({ schedulingGates: [{ name: 'quota' }] }), { gated: true }],
-    'a pod whose gates were all opened is not': [withSpec({ schedulingGates: [] }), { gated: false }],
+    'a pod with a scheduling gate is gated':
+      [withSpec({ schedulingGates: [{ name: 'quota' }] }), { schedulingGated: true }],
+    'a pod whose gates were all removed is not': [withSpec({ schedulingGates: [] }), { schedulingGated: false }],
     'finalizers of others are remembered too':
       [withFinalizers('a.io/x', DELEGATE_FINALIZER), { finalizers: ['a.io/x', DELEGATE_FINALIZER] }],
     'the containers of a bound pod are remembered':

@@ -120,7 +120,7 @@ describe('planOverdue', () => {
 
   it('has nothing to do with pods that are bound, going, gated or at their end', () => {
     const changes: Partial<ProxyPod>[] =
-      [{ nodeName: 'n' }, { terminating: true }, { gated: true }, { phase: 'Failed' }];
+      [{ nodeName: 'n' }, { terminating: true }, { schedulingGated: true }, { phase: 'Failed' }];
     for (const change of changes) {
       assert.deepEqual(planOverdue({ ...replica, ...change }, 900_000, lost(900_000), NOW), { kind: 'no-change' });
     }

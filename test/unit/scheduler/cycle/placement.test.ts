@@ -373,7 +373,8 @@ describe('laws of placement', () => {
       const { reachable, chaperon, delegate } = candidates.find(({ target }) => target === step.target)!;
       assert.equal((delegate ?? chaperon)?.verdict.kind, 'scheduled');
       assert.ok(reachable && chaperon?.terminating === false && !chaperon.podMissing && delegate?.terminating !== true);
-      assert.ok(!proxy.terminating && !proxy.gated && proxy.nodeName === undefined && proxy.phase === 'Pending');
+      const { terminating, schedulingGated, nodeName, phase } = proxy;
+      assert.ok(!terminating && !schedulingGated && nodeName === undefined && phase === 'Pending');
     });
   });
 
@@ -391,7 +392,7 @@ describe('laws of placement', () => {
     law(({ proxy, candidates, pendingCreate, unobserved }, step) => {
       if (step.kind !== 'choose-target') return;
       assert.deepEqual([candidates.length, pendingCreate, unobserved.length], [0, false, 0]);
-      assert.ok(!proxy.terminating && !proxy.gated && proxy.phase === 'Pending');
+      assert.ok(!proxy.terminating && !proxy.schedulingGated && proxy.phase === 'Pending');
     });
   });
 
