@@ -1,4 +1,5 @@
-// `isthmus broker`: the registry of a clusterset, deployed into any cluster that its members can reach over HTTPS.
+// `isthmus broker`: the server that keeps the members of a clusterset. It is deployed into any cluster that its members
+// can reach over HTTPS.
 import { Command } from 'commander';
 import type { Secret } from '../../api/objects/core.ts';
 import { CLUSTERSET_MEMBERS, SECRETS } from '../../api/resource-types.ts';
@@ -41,7 +42,7 @@ const RENEWAL_MS = 24 * 3_600_000;
 /** The command for commander. */
 export function brokerCommand(): Command {
   return new Command('broker').description(
-    'the registry of the members of a clusterset',
+    'the server that keeps the members of a clusterset',
   ).addCommand(deployCommand()).addCommand(runCommand()).addCommand(tokenCommand()).addCommand(revokeCommand());
 }
 
