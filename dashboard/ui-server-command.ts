@@ -17,6 +17,7 @@ import { createLogger, type LogLevel } from '../process/logger.ts';
 import { ClusterViewers } from './cluster-viewers.ts';
 import { followCertificate, readCertificate } from './page-certificate.ts';
 import { startPageServer } from './server/page-server.ts';
+import { isHostName } from '../model/naming/label-syntax.ts';
 import { EVERY_ADDRESS, hostPort } from '../model/network/socket-address.ts';
 
 interface UiServerFlags extends ClusterFlags {
@@ -29,8 +30,6 @@ interface UiServerFlags extends ClusterFlags {
 
 /** Names that a forwarded port has on a viewer's machine. */
 const FORWARDED = ['localhost', '127.0.0.1'];
-/** A name of DNS in lower case, as browsers send it. */
-const DNS_NAME = /^(?=.{1,253}$)[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$/;
 
 /** The command for commander. */
 export function uiServerCommand(): Command {
@@ -95,7 +94,7 @@ function listenAddress(text: string): ServiceAddress {
 }
 
 function collectHost(text: string, before: readonly string[]): readonly string[] {
-  const name = DNS_NAME.test(text) || isIPv4(text) ? text : ipv6Host(text);
+  const name = isHostName(text) || isIPv4(text) ? text : ipv6Host(text);
   if (name === undefined) {
     throw new AppError(
       'BadInput', `--host takes a DNS name in lower case or an IP address, without a port, not "${text}".`,

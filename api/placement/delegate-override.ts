@@ -17,11 +17,14 @@ export interface PolicyOverride {
 
 /** The paths that a patch may change: a CEL rule, and its message. */
 export type PatchablePaths = NonNullable<Schema['x-kubernetes-validations']>[number];
-/** A namespaced policy must not give delegates fields that the source's policies have not admitted. */
+/**
+ * What a namespaced policy may patch: it must not give delegates fields that the source's policies have not admitted.
+ */
+export const SCHEDULING_PATH =
+  /^\/spec\/(nodeSelector|tolerations|affinity|topologySpreadConstraints|terminationGracePeriodSeconds)(\/|$)/;
+/** The same as a CEL rule. */
 export const SCHEDULING_PATHS: PatchablePaths = {
-  rule:
-    "self.path.matches('^/spec/(nodeSelector|tolerations|affinity|topologySpreadConstraints|" +
-      "terminationGracePeriodSeconds)(/|$)')",
+  rule: `self.path.matches('${SCHEDULING_PATH.source.replaceAll('\\/', '/')}')`,
   message:
     'a PlacementPolicy may patch nodeSelector, tolerations, affinity, topologySpreadConstraints and ' +
       'terminationGracePeriodSeconds under /spec/; anything else takes a ClusterPlacementPolicy',

@@ -3,7 +3,7 @@ import {
   ELECT_ANNOTATION, NAMESPACE_ELECT_LABEL, NAMESPACE_ELECT_VALUE,
 } from '../../api/objects/keys.ts';
 import { ADMIRALTY_GROUP } from '../../api/objects/group-version.ts';
-import { isDnsLabel } from '../../model/naming/label-syntax.ts';
+import { isDnsLabel, isDnsSubdomain } from '../../model/naming/label-syntax.ts';
 import { convertAdmiralty, convertElected, hasElection } from '../foreign/admiralty.ts';
 import { convertPropagation } from '../foreign/karmada.ts';
 import { convertFederated } from '../foreign/kubefed.ts';
@@ -62,7 +62,6 @@ const INSTEAD: Readonly<Record<string, string>> = {
   OverridePolicy: 'write overrides into a PlacementPolicy or ClusterPlacementPolicy',
   ClusterOverridePolicy: 'write overrides into a ClusterPlacementPolicy',
 };
-const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 const LIQO_LABELS = ['liqo.io/enabled', 'liqo.io/scheduling-enabled'];
 const LIQO_RUNTIME = 'liqo';
 
@@ -86,7 +85,7 @@ function versionProblem(version: string, { versions }: ForeignKind): string | un
 }
 
 function nameProblem({ name, namespace }: Manifest): string | undefined {
-  if (!NAME.test(name)) return `${JSON.stringify(name)} cannot be the name of an object`;
+  if (!isDnsSubdomain(name)) return `${JSON.stringify(name)} cannot be the name of an object`;
   if (namespace === undefined || isDnsLabel(namespace)) return undefined;
   return `${JSON.stringify(namespace)} cannot be the name of a namespace`;
 }

@@ -5,6 +5,7 @@ import type { KubernetesObject } from '../../api/objects/core.ts';
 import { DISCOVERED_BY_LABEL, LEFT_REGISTRY_ANNOTATION, REGISTRY_ENTRY_ANNOTATION } from '../../api/objects/keys.ts';
 import type { RegistryChoice } from '../../api/registry/registry-choice.ts';
 import type { TargetDiscovery } from '../../api/registry/target-discovery.ts';
+import { isDnsSubdomain } from '../../model/naming/label-syntax.ts';
 import { toLabelValue } from '../../model/naming/names.ts';
 
 /** Targets to export, with what explains where they came from. */
@@ -53,9 +54,8 @@ export function hasLeft({ annotations }: ClusterTarget['metadata']): boolean {
   return annotations?.[LEFT_REGISTRY_ANNOTATION] !== undefined;
 }
 
-/** Keys that a Secret can have, and names of objects: they become parts of commands for a shell. */
+/** Keys that a Secret can have: they become parts of commands for a shell. */
 const SECRET_KEY = /^[-._a-zA-Z0-9]+$/;
-const OBJECT_NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
 
 /** How a target is reached. `tool` names the tool that connects to it, for the reason. */
 export function accessOf({ metadata, spec }: ClusterTarget, installNamespace: string, tool: string): TargetAccess {
@@ -77,7 +77,7 @@ function accessBySecret(
   }
   if (!SECRET_KEY.test(key)) return { kind: 'none', why: `${JSON.stringify(key)} is no key of a Secret` };
   const ref = { namespace: namespace ?? installNamespace, name };
-  const wrong = Object.values(ref).find((text) => !OBJECT_NAME.test(text));
+  const wrong = Object.values(ref).find((text) => !isDnsSubdomain(text));
   if (wrong !== undefined) return { kind: 'none', why: `${JSON.stringify(wrong)} is no name of an object` };
   return { kind: 'secret', secret: { ...ref, key } };
 }

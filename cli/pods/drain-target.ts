@@ -9,7 +9,7 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { virtualNodeName } from '../../model/naming/names.ts';
 import { controllerOf, isTerminal, isTerminating, objectKey } from '../../model/pod/pod.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
-import { toleratesTaint } from '../../model/pod/tolerations.ts';
+import { toleratesCordon } from '../../model/pod/tolerations.ts';
 import { AppError } from '../../process/errors.ts';
 import { evictPod } from '../../targets/proxy-pods.ts';
 import type { Progress } from '../clusters/apply-objects.ts';
@@ -26,7 +26,6 @@ export interface DrainOptions {
   readonly forMs: number;
 }
 
-const CORDON_TAINT = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
 const POLL_INTERVAL_MS = 250;
 /** kubectl's retry interval for an eviction blocked by a budget, in ms. */
 const BUDGET_RETRY_MS = 5_000;
@@ -91,7 +90,9 @@ async function evictAll(
   { pods, options }: { readonly pods: readonly Pod[]; readonly options: DrainOptions }, { tell, signal }: Progress,
 ): Promise<true> {
   const begun = new Set<string | undefined>();
-  const mayComeLate = (pod: Pod) => !toleratesCordon(pod) && (options.evictUnmanaged || !wouldBeLost(pod));
+  // the next pod of a controller whose pods tolerate the cordon may be placed here again, indefinitely
+  const mayComeLate = (pod: Pod) =>
+    !toleratesCordon(pod.spec.tolerations) && (options.evictUnmanaged || !wouldBeLost(pod));
   for (let left = pods; left.length > 0; left = await podsOf(client, target, signal)) {
     const due = left.filter((pod) =>
       !isTerminating(pod) && !begun.has(pod.metadata.uid) && (left === pods || mayComeLate(pod)));
@@ -103,11 +104,6 @@ async function evictAll(
     if (due.length === 0) await delay(POLL_INTERVAL_MS, signal);
   }
   return true;
-}
-
-/** Its controller's next pod may be placed here again, indefinitely. */
-function toleratesCordon({ spec: { tolerations = [] } }: Pod): boolean {
-  return tolerations.some((toleration) => toleratesTaint(toleration, CORDON_TAINT));
 }
 
 /** No controller would recreate it, and it has not ended (kubectl drain, `unreplicatedFilter`). */

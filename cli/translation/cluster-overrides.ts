@@ -1,6 +1,6 @@
 // Changes of a workload in some clusters become JSON patches on its delegate pods there.
 import { ADMIRALTY_PREFIX } from '../../api/objects/keys.ts';
-import type { PatchOperation, PolicyOverride } from '../../api/placement/delegate-override.ts';
+import { SCHEDULING_PATH, type PatchOperation, type PolicyOverride } from '../../api/placement/delegate-override.ts';
 import type { Manifest } from './manifest.ts';
 import { workloadKind } from './workloads.ts';
 
@@ -18,9 +18,6 @@ export type Translated = { readonly kind: 'patch'; readonly operation: PatchOper
   | { readonly kind: 'none'; readonly why: string };
 
 const OPERATIONS: ReadonlySet<string> = new Set(['add', 'remove', 'replace']);
-/** What a PlacementPolicy may patch, as its schema says; anything else takes a ClusterPlacementPolicy. */
-const SCHEDULING =
-  /^\/spec\/(?:nodeSelector|tolerations|affinity|topologySpreadConstraints|terminationGracePeriodSeconds)(?:\/|$)/;
 const ANNOTATIONS = '/metadata/annotations/';
 
 /** Translates a change of the workload into one of its pods. */
@@ -48,7 +45,7 @@ export function isReplicas(path: string): boolean {
 
 /** Whether a PlacementPolicy may hold all of them. */
 export function areOfScheduling(overrides: readonly PolicyOverride[]): boolean {
-  return overrides.every(({ patch }) => patch.every(({ path }) => SCHEDULING.test(path)));
+  return overrides.every(({ patch }) => patch.every(({ path }) => SCHEDULING_PATH.test(path)));
 }
 
 /** Old versions of KubeFed have `spec.template.spec` for `/spec/template/spec`. */

@@ -1,12 +1,12 @@
 // Selectors of targets: clusters that other systems name become the names of ClusterTargets.
 import { CLUSTER_TARGET_NAME_LABEL } from '../../api/objects/keys.ts';
 import type { LabelSelector } from '../../api/objects/selectors.ts';
+import { isDnsSubdomain } from '../../model/naming/label-syntax.ts';
 import { MAX_LABEL_LENGTH } from '../../model/naming/names.ts';
 import type { Report } from './report.ts';
 
 /** Operators that a target without the label meets. */
 const EXCLUDING: ReadonlySet<string> = new Set(['NotIn', 'DoesNotExist']);
-const NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
 
 /** Only the ClusterTargets of these names. */
 export function named(names: readonly string[]): LabelSelector {
@@ -68,7 +68,7 @@ export interface ReportedField {
 
 /** The names without repetition, if each can be the name of a ClusterTarget; reports those that cannot. */
 export function clusterNames(names: readonly string[], field: string, report: Report): readonly string[] | undefined {
-  const wrong = names.find((name) => !NAME.test(name) || name.length > MAX_LABEL_LENGTH);
+  const wrong = names.find((name) => !isDnsSubdomain(name) || name.length > MAX_LABEL_LENGTH);
   if (wrong === undefined) return [...new Set(names)];
   report.unreadable(
     field,

@@ -1,5 +1,6 @@
 // Parts that screens share: pills, times, notices, tables.
 import { ageOf } from '../../cli/output/text-table.ts';
+import type { Filters } from '../wire/routes.ts';
 import type { UnreadablePart } from '../wire/screens.ts';
 import { el, type Attributes, type Child } from './elements.ts';
 
@@ -57,6 +58,17 @@ export function emptyState(title: string, advice: string, command?: string): HTM
     'section', { class: 'empty' }, el('h2', {}, title), el('p', {}, advice),
     command === undefined ? undefined : el('pre', { tabindex: 0 }, command),
   );
+}
+
+/** Whether the viewer has set a filter. */
+export function isNarrowed(filters: Filters): boolean {
+  return Object.values(filters).some((text) => text !== undefined && text !== '');
+}
+
+/** Below a list that is longer than what is shown. */
+export function rest(shown: number, total: number): HTMLElement | undefined {
+  return shown >= total ? undefined
+    : el('p', { class: 'faint' }, `Showing ${shown} of ${total}. Use the filters above to narrow the list.`);
 }
 
 /** A column's title, and whether it holds numbers. */

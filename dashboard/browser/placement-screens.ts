@@ -5,7 +5,9 @@ import type {
 } from '../wire/placement-rows.ts';
 import type { DecisionScreen, DecisionsScreen, MovesScreen, PoliciesScreen } from '../wire/screens.ts';
 import { el, type Child } from './elements.ts';
-import { age, clock, count, emptyState, unreadableNotices, link, pill, row, table, type Tone } from './parts.ts';
+import {
+  age, clock, count, emptyState, isNarrowed, link, pill, rest, row, table, unreadableNotices, type Tone,
+} from './parts.ts';
 
 const EXAMPLE = [
   'apiVersion: isthmus.dev/v1alpha1', 'kind: PlacementPolicy', 'metadata: { namespace: shop, name: in-europe }',
@@ -30,12 +32,8 @@ export function policiesContent({ rows, total, unreadable }: PoliciesScreen, fil
   ) : emptyState('No policies yet', 'A placement policy says where pods may and should run. For example:', EXAMPLE)];
   return [
     ...notices, el('p', { class: 'summary' }, total === 1 ? '1 policy' : `${total} policies`), rows.map(policyCard),
-    rows.length < total ? el('p', { class: 'faint' }, `Showing ${rows.length} of ${total}.`) : undefined,
+    rest(rows.length, total),
   ];
-}
-
-function isNarrowed(filters: Filters): boolean {
-  return Object.values(filters).some((text) => text !== undefined && text !== '');
 }
 
 function policyCard(policy: PolicyRow): HTMLElement {
@@ -81,7 +79,7 @@ export function decisionsContent({ rows, total, unreadable }: DecisionsScreen, f
   return [
     ...notices, el('p', { class: 'summary' }, count(total, 'decision')),
     table('Decisions, newest first', DECISION_COLUMNS, rows.map(decisionRow)),
-    rows.length < total ? el('p', { class: 'faint' }, `Showing ${rows.length} of ${total}.`) : undefined,
+    rest(rows.length, total),
   ];
 }
 

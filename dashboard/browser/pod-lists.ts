@@ -4,7 +4,9 @@ import type {
   PendingGroup, PendingScreen, PodRow, PodsScreen, WorkloadPart, WorkloadRow, WorkloadsScreen,
 } from '../wire/screens.ts';
 import { el, svg, type Child } from './elements.ts';
-import { age, colourOf, count, emptyState, unreadableNotices, link, pill, row, table, toneOf } from './parts.ts';
+import {
+  age, colourOf, count, emptyState, isNarrowed, link, pill, rest, row, table, toneOf, unreadableNotices,
+} from './parts.ts';
 
 const HOW_TO_ELECT = 'kubectl label namespace NAME multicluster-scheduler=enabled\n' +
   'kubectl annotate pod NAME multicluster.admiralty.io/elect=';
@@ -35,17 +37,12 @@ export function podsContent(screen: PodsScreen, filters: Filters): readonly Chil
 }
 
 function nothing(noun: string, filters: Filters): HTMLElement {
-  return Object.values(filters).some((text) => text !== undefined && text !== '')
+  return isNarrowed(filters)
     ? emptyState(`No matching ${noun}s`, 'Change or clear the filters above.')
     : emptyState(
       'No elected pods yet', 'Pods with this annotation, in a namespace with this label, run in a target:',
       HOW_TO_ELECT,
     );
-}
-
-function rest(shown: number, total: number): HTMLElement | undefined {
-  return shown >= total ? undefined
-    : el('p', { class: 'faint' }, `Showing ${shown} of ${total}. Use the filters above to narrow the list.`);
 }
 
 function legend(targets: readonly string[]): HTMLElement {
@@ -100,9 +97,9 @@ export function pendingContent(
     return [...notices, el('p', { class: 'summary' }, summary), groups.map(card), rest(groups.length, reasons)];
   }
   if (unreadable.length > 0) return notices;
-  const isNarrowed = Object.values(filters).some((text) => text !== undefined && text !== '');
   return [emptyState(
-    'No pending pods', isNarrowed ? 'Change or clear the filters above to see all.' : 'Every elected pod has started.',
+    'No pending pods',
+    isNarrowed(filters) ? 'Change or clear the filters above to see all.' : 'Every elected pod has started.',
   )];
 }
 

@@ -1,6 +1,6 @@
 // A service that DNS announces (DNS-SD, RFC 6763). It is untrusted: text of an
 // invalid form counts as missing, so that it does no harm where people or programs read it.
-import { isDnsLabel } from '../../model/naming/label-syntax.ts';
+import { isDnsLabel, isHostName } from '../../model/naming/label-syntax.ts';
 
 /** An announced API server. */
 export interface DnsService {
@@ -27,8 +27,6 @@ export const SERVICE_TYPE = '_isthmus._tcp';
 /** Most services of one domain: the answers are small, and the rest of a larger one is ignored. */
 export const MOST_SERVICES = 200;
 
-const HOST = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$/;
-const MOST_OF_HOST = 253;
 const CLUSTER_ID = /^[\w-]{1,64}$/;
 const AUTHORITY = /^sha256:([0-9a-f]{64})$/;
 
@@ -55,7 +53,7 @@ function addressOf(addresses: readonly ServiceAddress[]): string | undefined {
   const valid = addresses.flatMap(({ name, port, ...order }) => {
     const host = name.toLowerCase().replace(/\.$/, '');
     const isPort = Number.isInteger(port) && port > 0 && port < 65_536;
-    return isPort && host.length <= MOST_OF_HOST && HOST.test(host) ? [{ ...order, address: `${host}:${port}` }] : [];
+    return isPort && isHostName(host) ? [{ ...order, address: `${host}:${port}` }] : [];
   });
   const [first] = valid.toSorted((one, other) => (
     one.priority - other.priority || other.weight - one.weight || (one.address < other.address ? -1 : 1)

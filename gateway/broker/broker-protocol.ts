@@ -3,7 +3,7 @@
 import type { ClustersetMember, ClustersetEndpoint } from '../../api/kinds/gateway.ts';
 import type { ExportedService } from '../../api/kinds/service-discovery.ts';
 import { endpointObjectName, isClusterId } from '../../model/network/gateway-names.ts';
-import { doOverlap, parseRange } from '../../model/network/ip-range.ts';
+import { doCidrsOverlap, parseRange } from '../../model/network/ip-range.ts';
 import { allocateGlobalRanges } from '../../model/network/pod-addresses.ts';
 import { parseAddress } from '../protocol/allowed-services.ts';
 import { clusterObjectName } from './membership.ts';
@@ -231,13 +231,8 @@ export function replacedRanges(clusterId: string, all: readonly ClustersetMember
   const { resourceVersion: stored = '' } = own?.metadata ?? {};
   const before = others.filter(({ metadata: { resourceVersion = '' } }) => isLater(stored, resourceVersion))
     .flatMap(({ spec }) => spec.globalCIDR ?? []);
-  if (!(own?.spec.globalCIDR ?? []).some((one) => before.some((other) => overlap(one, other)))) return undefined;
+  if (!(own?.spec.globalCIDR ?? []).some((one) => before.some((other) => doCidrsOverlap(one, other)))) return undefined;
   return globalRangesFor(clusterId, own?.spec.clusterCIDR ?? [], others);
-}
-
-function overlap(one: string, other: string): boolean {
-  const [left, right] = [parseRange(one), parseRange(other)];
-  return left !== undefined && right !== undefined && doOverlap(left, right);
 }
 
 /** A change to the local copy. */

@@ -6,7 +6,7 @@ import {
   boundRole, onlyNamed, PART_OF, READ, rule, serviceAccount, type PolicyRule,
 } from '../../model/access/rbac-objects.ts';
 import {
-  criticalPodsQuota, deployment, disruptionBudget, HEALTH_PORT, service, type ContainerPort, type WorkloadPlace,
+  criticalPodsQuota, deployment, disruptionBudget, HEALTH, HEALTH_PORT, service, type ContainerPort, type WorkloadPlace,
 } from './workloads.ts';
 import { EVERY_ADDRESS, hostPort } from '../../model/network/socket-address.ts';
 
@@ -20,7 +20,6 @@ export const CONNECT_PORT = 8132;
 export const BROKER_SECRET = 'isthmus-broker';
 const DRAIN_SECONDS = 20;
 const TUNNEL: ContainerPort = { name: 'tunnel', containerPort: TUNNEL_PORT };
-const HEALTH: ContainerPort = { name: 'health', containerPort: HEALTH_PORT };
 
 const GATEWAY_RULES: readonly PolicyRule[] = [
   rule('coordination.k8s.io', ['leases'], ['get', 'create', 'patch']),

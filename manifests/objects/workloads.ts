@@ -58,7 +58,8 @@ export interface ContainerPort {
   readonly protocol?: 'UDP' | 'TCP';
 }
 
-const HEALTH: ContainerPort = { name: 'health', containerPort: HEALTH_PORT };
+/** Port of probes and metrics. */
+export const HEALTH: ContainerPort = { name: 'health', containerPort: HEALTH_PORT };
 
 const KUBELET: ContainerPort = { name: 'kubelet', containerPort: 10_250 };
 /** Additional workloads of a component's account. */

@@ -5,6 +5,7 @@ import type { Container, DownwardItem, PodSpec, StringMap, Volume } from '../../
 import {
   PARENT_NAME_ANNOTATION, PARENT_UID_LABEL, SOURCE_ANNOTATIONS_ANNOTATION, SOURCE_LABELS_ANNOTATION,
 } from '../../api/objects/keys.ts';
+import { isDnsLabel } from '../naming/label-syntax.ts';
 import { LABELS_OF_NODES } from '../proxy/admission-record.ts';
 
 /** The pod as its containers see it. */
@@ -149,7 +150,6 @@ function hex(code: number, digits: number): string {
 }
 
 const MAX_HOST_NAME = 63;
-const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 
 /**
  * The host name that a kubelet derives from the name of the pod. Undefined if the user has set one, if it is that of
@@ -158,5 +158,5 @@ const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 function hostnameOf({ hostname, hostnameOverride, hostNetwork }: PodSpec, name: string): string | undefined {
   if (hostname || hostnameOverride || hostNetwork) return undefined;
   const cut = name.slice(0, MAX_HOST_NAME).replace(/[-.]+$/, '');
-  return DNS_LABEL.test(cut) ? cut : undefined;
+  return isDnsLabel(cut) ? cut : undefined;
 }

@@ -17,6 +17,11 @@ export function isDnsSubdomain(text: string): boolean {
   return text.length <= 253 && DOMAIN.test(text);
 }
 
+/** Whether it is the name of a host: DNS labels of at most 253 characters together. */
+export function isHostName(text: string): boolean {
+  return text.length <= 253 && text.split('.').every(isDnsLabel);
+}
+
 /** Whether it is a valid label. */
 export function isLabel(key: string, value: string): boolean {
   return isQualifiedName(key) && (value === '' || NAME.test(value));

@@ -32,6 +32,12 @@ export function doOverlap(one: IpRange, other: IpRange): boolean {
   return one.version === other.version && one.first <= other.last && other.first <= one.last;
 }
 
+/** Whether two CIDRs have an address in common; an invalid one has none. */
+export function doCidrsOverlap(one: string, other: string): boolean {
+  const [left, right] = [parseRange(one), parseRange(other)];
+  return left !== undefined && right !== undefined && doOverlap(left, right);
+}
+
 /** Whether an address is in one of the ranges, written as CIDRs. */
 export function isInAny(ranges: readonly string[], address: string): boolean {
   return ranges.some((text) => {

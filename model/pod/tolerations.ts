@@ -7,6 +7,8 @@ import { PROVIDER_KEY, PROVIDER_VALUE } from '../../api/objects/keys.ts';
 /** The taint of every virtual node; proxy pods tolerate it (Admiralty 0.17's, after virtual-kubelet). */
 export const VIRTUAL_NODE_TAINT: Taint = { key: PROVIDER_KEY, value: PROVIDER_VALUE, effect: 'NoSchedule' };
 
+const CORDON_TAINT: Taint = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
+
 const KEEPS_PODS_AWAY: ReadonlySet<string> = new Set(['NoSchedule', 'NoExecute']);
 
 /**
@@ -22,6 +24,11 @@ export function toleratesTaint(toleration: Toleration, taint: Taint): boolean {
 
 function isGiven(text: string | undefined): boolean {
   return text !== undefined && text !== '';
+}
+
+/** Whether a pod may go to a cordoned node, as kube-scheduler's plugin NodeUnschedulable decides. */
+export function toleratesCordon(tolerations: readonly Toleration[] = []): boolean {
+  return tolerations.some((toleration) => toleratesTaint(toleration, CORDON_TAINT));
 }
 
 /** The first taint of effect NoSchedule or NoExecute that no toleration tolerates. */

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import type { ObjectMeta, StringMap } from '../../api/objects/core.ts';
 import { DELEGATE_ANNOTATIONS_ANNOTATION, ADMIRALTY_PREFIX } from '../../api/objects/keys.ts';
+import { isQualifiedName } from '../naming/label-syntax.ts';
 import { parsedJson } from '../objects/json-values.ts';
 
 /** Maximum number of interned maps; above it they are just not shared. */
@@ -67,17 +68,10 @@ const DENIED_DOMAINS: ReadonlySet<string> = new Set([
   'keda.sh', 'volcano.sh', 'kyverno.io', 'gatekeeper.sh', 'argoproj.io', 'cert-manager.io', 'stakater.com',
   'amazonaws.com', 'k8s.aws', 'azure.com', 'azure.workload.identity', 'gke.io', 'cloud.google.com', 'alibabacloud.com',
 ]);
-/**
- * A qualified name (Kubernetes "Labels and annotations"): one key that an API server rejects would block the whole
- * status write.
- */
-const KEY =
-  /^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
-const LONGEST_KEY = 317;
 
-/** Whether nothing in the source acts on a key. */
+/** Whether nothing in the source acts on a key, and its API server accepts it: one that it rejects blocks the write. */
 function mayBeCopied(key: string): boolean {
-  if (key === '__proto__' || key.length > LONGEST_KEY || !KEY.test(key)) return false;
+  if (key === '__proto__' || !isQualifiedName(key)) return false;
   const slash = key.indexOf('/');
   return slash === -1 || !isDeniedDomain(key.slice(0, slash));
 }

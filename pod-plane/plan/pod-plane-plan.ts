@@ -1,6 +1,6 @@
 // Plans the pod plane of a gateway from its own identity and its peers: WireGuard peers with their CIDRs, addresses,
 // routes and packet rules. Pure, so that a plan can be shown, compared and tested without privileges.
-import { doOverlap, formatV4, parseRange } from '../../model/network/ip-range.ts';
+import { doCidrsOverlap, formatV4, parseRange } from '../../model/network/ip-range.ts';
 import type { PodPrefix } from '../../model/network/pod-addresses.ts';
 import type { Peer } from '../../gateway/protocol/cable-driver.ts';
 import { isWireguardKey } from '../../gateway/protocol/wireguard-keys.ts';
@@ -97,15 +97,11 @@ function refusal({ prefixes }: PodPlaneSelf, peer: PodPeer, before: readonly Pod
       'with another --cluster-cidr';
   }
   const own = prefixes.flatMap((prefix) => [prefix.own, prefix.seen]);
-  const overlap = peer.ranges.find((range) => own.some((one) => overlaps(one, range)));
+  const overlap = peer.ranges.find((range) => own.some((one) => doCidrsOverlap(one, range)));
   if (overlap !== undefined) return `its range ${overlap} is ours as well`;
-  const other = before.find(({ ranges }) => ranges.some((range) => peer.ranges.some((one) => overlaps(one, range))));
+  const isTaken = (range: string) => peer.ranges.some((one) => doCidrsOverlap(one, range));
+  const other = before.find(({ ranges }) => ranges.some(isTaken));
   return other === undefined ? undefined : `its range ${peer.ranges.join(', ')} is that of ${other.clusterId} as well`;
-}
-
-function overlaps(one: string, other: string): boolean {
-  const [left, right] = [parseRange(one), parseRange(other)];
-  return left !== undefined && right !== undefined && doOverlap(left, right);
 }
 
 /** A gateway's tunnel address: the first of its first pod CIDR, which no pod gets. Undefined without a CIDR. */

@@ -2,6 +2,7 @@
 // so each address gets only a few until it has authenticated. Further connections wait unread and are dropped after a
 // timeout. Addresses are served round robin.
 import type { Server, Socket } from 'node:net';
+import { connectionKey } from './handshakes.ts';
 import { peerOf, TokenBucket, type PeerLimits } from './peer-budget.ts';
 
 /** Limits and timeouts. Times in ms. */
@@ -77,7 +78,7 @@ export class HandshakeLimiter {
    * limits.
    */
   know(socket: Socket): void {
-    const arrival = this.#arrivals.get(keyOf(socket));
+    const arrival = this.#arrivals.get(connectionKey(socket));
     if (arrival === undefined) return;
     arrival.peer.knownUntil = this.#now() + this.#limits.rememberMs;
     this.#leave(arrival);
@@ -107,10 +108,10 @@ export class HandshakeLimiter {
       this.#onDropped();
       return void socket.resetAndDestroy();
     }
-    this.#arrivals.set(keyOf(socket), arrival);
+    this.#arrivals.set(connectionKey(socket), arrival);
     peer.unproven.add(arrival);
     this.#unproven += 1;
-    const key = keyOf(socket);
+    const key = connectionKey(socket);
     socket.once('close', () => {
       this.#leave(arrival);
       if (this.#arrivals.get(key) === arrival) this.#arrivals.delete(key);
@@ -188,8 +189,4 @@ export class HandshakeLimiter {
     arrival.peer.waiting.delete(arrival);
     if (arrival.peer.unproven.delete(arrival)) this.#unproven -= 1;
   }
-}
-
-function keyOf({ remoteAddress = '', remotePort = 0 }: Socket): string {
-  return `${remoteAddress}:${remotePort}`;
 }

@@ -14,13 +14,13 @@ export class Handshakes {
 
   constructor(server: TlsServerEvents) {
     server.on('connection', (socket) => {
-      const peer = peerOf(socket);
+      const peer = connectionKey(socket);
       this.#under.set(peer, socket);
       socket.once('close', () => {
         if (this.#under.get(peer) === socket) this.#under.delete(peer);
       });
     });
-    server.on('secureConnection', (socket) => this.#under.delete(peerOf(socket)));
+    server.on('secureConnection', (socket) => this.#under.delete(connectionKey(socket)));
   }
 
   /** Closes the pending ones. */
@@ -29,6 +29,7 @@ export class Handshakes {
   }
 }
 
-function peerOf({ remoteAddress = '', remotePort = 0 }: Socket): string {
+/** A connection by the address and port of its client. */
+export function connectionKey({ remoteAddress = '', remotePort = 0 }: Socket): string {
   return `${remoteAddress}:${remotePort}`;
 }

@@ -1,7 +1,7 @@
 // Filters: which targets may get a pod. An ordered chain; the first rejection of a target counts and is reported. Work
 // that depends on all targets (counts by topology domain, the next tier) is done once per pod, not once per target.
 import { matchesNodeSelector } from '../../model/pod/node-selector.ts';
-import { firstUntoleratedTaint, toleratesTaint } from '../../model/pod/tolerations.ts';
+import { firstUntoleratedTaint, toleratesCordon } from '../../model/pod/tolerations.ts';
 import { ruleAgainst } from '../snapshot/placement-rules.ts';
 import { podAffinityFilter } from './pod-affinity.ts';
 import { replicaShareFilter } from './replica-shares.ts';
@@ -90,13 +90,9 @@ function policy({ placement }: PodToSchedule): Check | undefined {
   return ({ nodeInfo }) => ruleAgainst(rules, nodeInfo);
 }
 
-const CORDON_TAINT = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
-
-/** As kube-scheduler's plugin NodeUnschedulable: a pod that tolerates the cordon's taint may go there. */
 function virtualNode({ placement }: PodToSchedule): Check | undefined {
   if (placement === undefined) return undefined;
-  const ignoresCordon =
-    placement.constraints.tolerations?.some((toleration) => toleratesTaint(toleration, CORDON_TAINT)) ?? false;
+  const ignoresCordon = toleratesCordon(placement.constraints.tolerations);
   return ({ nodeInfo, nodeName }) => {
     if (nodeInfo === undefined) return undefined;
     if (!nodeInfo.hasNode) return {

@@ -1,4 +1,5 @@
 // Validation of a policy's spec beyond the CRD's schema and CEL rules, or for objects stored before those applied.
+import { SCHEDULING_PATH } from '../../api/placement/delegate-override.ts';
 import { selectorProblem } from '../../model/objects/label-selector.ts';
 import { isRecord } from '../../model/objects/json-values.ts';
 import { isScoreName } from '../../model/proxy/score-weights.ts';
@@ -9,9 +10,6 @@ const FIELDS: ReadonlySet<string> = new Set([
 ]);
 const SELECTORS = ['namespaceSelector', 'podSelector', 'require', 'forbid'] as const;
 const PATCHABLE = /^\/(?:spec|metadata\/labels|metadata\/annotations)\//;
-/** A namespaced policy must not give delegates fields that the source's policies have not admitted. */
-const PATCHABLE_IN_NAMESPACE =
-  /^\/spec\/(?:nodeSelector|tolerations|affinity|topologySpreadConstraints|terminationGracePeriodSeconds)(?:\/|$)/;
 const OF_A_NAMESPACE =
   'has a path that only a ClusterPlacementPolicy may change; a PlacementPolicy may change nodeSelector, tolerations, ' +
     'affinity, topologySpreadConstraints and terminationGracePeriodSeconds under /spec/';
@@ -73,7 +71,7 @@ function overrideProblem(override: Part, scope: 'namespace' | 'cluster'): string
     if (typeof path !== 'string' || !PATCHABLE.test(path)) {
       return 'has a path outside /spec/, /metadata/labels/ and /metadata/annotations/';
     }
-    return scope === 'cluster' || PATCHABLE_IN_NAMESPACE.test(path) ? undefined : OF_A_NAMESPACE;
+    return scope === 'cluster' || SCHEDULING_PATH.test(path) ? undefined : OF_A_NAMESPACE;
   });
 }
 

@@ -1,17 +1,14 @@
 // Keeps the CA bundle in both webhook configurations in sync with the serving certificates, also when somebody
 // re-applies the configurations.
 import type { Logger } from 'pino';
-import type { ResourceType } from '../../api/objects/group-version.ts';
-import {
-  MUTATING_WEBHOOK_CONFIGURATIONS, VALIDATING_WEBHOOK_CONFIGURATIONS, type WebhookConfiguration,
-} from '../../api/resource-types.ts';
+import type { WebhookConfiguration } from '../../api/resource-types.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
 import { fullInformersOf } from '../../kubernetes/watch/full-objects.ts';
-import { hasBundle, isCertManagers, trusts, WEBHOOK_CONFIGURATION_NAME } from './webhook-address.ts';
+import {
+  hasBundle, isCertManagers, trusts, WEBHOOK_CONFIGURATION_NAME, WEBHOOK_CONFIGURATION_TYPES,
+} from './webhook-address.ts';
 
-const TYPES: readonly ResourceType<WebhookConfiguration>[] =
-  [MUTATING_WEBHOOK_CONFIGURATIONS, VALIDATING_WEBHOOK_CONFIGURATIONS];
 const FIELD_MANAGER = 'isthmus-webhook';
 
 /** Dependencies of the controller. */
@@ -37,9 +34,11 @@ export interface Trust {
 export function startCaBundleController({ client, onChange, logger }: TrustOptions, signal: AbortSignal): Trust {
   let bundle: string | undefined;
   const inform = fullInformersOf({ client, logger });
-  const informers = new Map(TYPES.map((type) => [type.kind, inform(type, { name: WEBHOOK_CONFIGURATION_NAME })]));
+  const informers = new Map(WEBHOOK_CONFIGURATION_TYPES.map(
+    (type) => [type.kind, inform(type, { name: WEBHOOK_CONFIGURATION_NAME })],
+  ));
   const reconcile = async (kind: string): Promise<ReconcileResult> => {
-    const type = TYPES.find((known) => known.kind === kind);
+    const type = WEBHOOK_CONFIGURATION_TYPES.find((known) => known.kind === kind);
     const configuration = informers.get(kind)?.get(WEBHOOK_CONFIGURATION_NAME);
     if (type === undefined || configuration === undefined || bundle === undefined) return DONE;
     if (isCertManagers(configuration) || hasBundle(configuration, bundle)) return DONE;

@@ -5,9 +5,7 @@ import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { KubernetesObject, Secret } from '../../api/objects/core.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
-import {
-  MUTATING_WEBHOOK_CONFIGURATIONS, SECRETS, VALIDATING_WEBHOOK_CONFIGURATIONS, type WebhookConfiguration,
-} from '../../api/resource-types.ts';
+import { SECRETS, type WebhookConfiguration } from '../../api/resource-types.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { onAbort } from '../../kubernetes/flow/abort.ts';
 import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
@@ -18,10 +16,8 @@ import {
   segmentData, storedSegment, writableAt, type NewAddress, type OpenSegments, type PathTimes, type StoredSegment,
 } from './review-path.ts';
 import { keySecretSelection, logUnreadable, writeKeySecret } from './key-secret.ts';
-import { PATH_FIELD_MANAGER, WEBHOOK_CONFIGURATION_NAME } from './webhook-address.ts';
+import { PATH_FIELD_MANAGER, WEBHOOK_CONFIGURATION_NAME, WEBHOOK_CONFIGURATION_TYPES } from './webhook-address.ts';
 
-const TYPES: readonly ResourceType<WebhookConfiguration>[] =
-  [MUTATING_WEBHOOK_CONFIGURATIONS, VALIDATING_WEBHOOK_CONFIGURATIONS];
 const KEY = 'path';
 const MIN_WAIT_MS = 100;
 
@@ -75,7 +71,9 @@ export class ReviewPaths {
       project: (secret) => ({ known: storedSegment(secret), resourceVersion: secret.metadata.resourceVersion ?? '' }),
     });
     const inform = fullInformersOf({ client, logger });
-    this.#configurations = new Map(TYPES.map((type) => [type, inform(type, { name: WEBHOOK_CONFIGURATION_NAME })]));
+    this.#configurations = new Map(WEBHOOK_CONFIGURATION_TYPES.map(
+      (type) => [type, inform(type, { name: WEBHOOK_CONFIGURATION_NAME })],
+    ));
     const controller =
       startController({ name: 'webhook-path', reconcile: () => this.#reconcile(), concurrency: 1, logger }, signal);
     const informers = [this.#secrets, ...this.#configurations.values()];

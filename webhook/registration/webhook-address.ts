@@ -1,9 +1,15 @@
 // The names by which the API server reaches the webhook, and the CAs that it trusts, read from the webhook
 // configurations.
-import type { WebhookConfiguration } from '../../api/resource-types.ts';
+import type { ResourceType } from '../../api/objects/group-version.ts';
+import {
+  MUTATING_WEBHOOK_CONFIGURATIONS, VALIDATING_WEBHOOK_CONFIGURATIONS, type WebhookConfiguration,
+} from '../../api/resource-types.ts';
 
 /** Name of our MutatingWebhookConfiguration and ValidatingWebhookConfiguration. */
 export const WEBHOOK_CONFIGURATION_NAME = 'isthmus';
+/** Kinds of our configurations. */
+export const WEBHOOK_CONFIGURATION_TYPES: readonly ResourceType<WebhookConfiguration>[] =
+  [MUTATING_WEBHOOK_CONFIGURATIONS, VALIDATING_WEBHOOK_CONFIGURATIONS];
 
 /** The configuration, for Events about it. */
 export const WEBHOOK_CONFIGURATION_REFERENCE = {
