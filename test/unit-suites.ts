@@ -17,7 +17,7 @@ const WAITING = named(
  */
 const LONGEST = named(
   'unit/cli/wrong-input', 'unit/cli/command-line', 'figures', 'unit/targets/tenant-targets-access', 'unit/cli/get/get',
-  'unit/cli/convert/read-objects', 'unit/cli/convert/golden', 'unit/kubernetes/lease/leader-election',
+  'unit/cli/plan/read-objects', 'unit/cli/convert/golden', 'unit/kubernetes/lease/leader-election',
 );
 
 const [share = 1, shares = 1] = (process.argv[2] ?? '1/1').split('/').map(Number);

@@ -4,11 +4,11 @@ import { Command, Option } from 'commander';
 import { AppError } from '../../process/errors.ts';
 import { exitWith } from '../../process/lifecycle.ts';
 import { structured } from '../output/structured.ts';
-import { readManifests, withFilenames, type ManifestFile } from '../plan/manifest-files.ts';
-import type { Fields, Manifest } from '../translation/manifest.ts';
+import { readManifests, withFilenames } from '../plan/manifest-files.ts';
+import { objectsIn } from '../plan/read-objects.ts';
+import type { Fields } from '../translation/manifest.ts';
 import { convertObjects } from './convert-objects.ts';
 import { findingLines } from './converted-text.ts';
-import { readObjects } from './read-objects.ts';
 
 interface ConvertFlags {
   readonly filename: readonly string[];
@@ -42,13 +42,6 @@ async function convert({ filename, namespace, keepGoing, output }: ConvertFlags)
     return exitWith(1);
   }
   if (converted.objects.length > 0) console.log(textOf(converted.objects, output));
-}
-
-/** The objects of a file. Throws AppError `BadInput` that names it. */
-export function objectsIn({ path, text }: ManifestFile): readonly Manifest[] {
-  const read = readObjects(text);
-  if (read.kind === 'objects') return read.objects;
-  throw new AppError('BadInput', `${path} ${read.problem}.`);
 }
 
 function textOf(objects: readonly Fields[], output: ConvertFlags['output']): string {

@@ -4,9 +4,9 @@ import { Command, Option } from 'commander';
 import { AppError } from '../../process/errors.ts';
 import { exitWith } from '../../process/lifecycle.ts';
 import { printable } from '../convert/converted-text.ts';
-import { objectsIn } from '../convert/convert.ts';
 import { structured } from '../output/structured.ts';
 import { readManifests, withFilenames } from '../plan/manifest-files.ts';
+import { objectsIn } from '../plan/read-objects.ts';
 import { lintObjects, type LintFinding } from './lint-objects.ts';
 
 interface LintFlags {

@@ -1,13 +1,14 @@
-// The pods of a manifest: Pods as they are, workloads by template and replicas.
-import { parseAllDocuments, type Document } from 'yaml';
-import type { KubernetesObject, ObjectMeta, Pod, PodSpec } from '../../api/objects/core.ts';
+// The pods of manifests: Pods as they are, workloads by template and replicas.
+import type { ObjectMeta, Pod, PodSpec } from '../../api/objects/core.ts';
 import { AppError } from '../../process/errors.ts';
 import { isRecord } from '../../model/objects/json-values.ts';
-import { AS_KUBECTL_READS, asDocuments } from '../../model/objects/yaml-limits.ts';
 import { isElected } from '../../model/pod/pod.ts';
+import type { Manifest } from '../translation/manifest.ts';
+import { mapAt } from '../translation/workloads.ts';
 import type { ManifestFile } from './manifest-files.ts';
+import { objectsIn } from './read-objects.ts';
 
-/** Pods of a manifest. */
+/** Pods of manifests. */
 export interface PlannedPods {
   /** Elected pods, in order. */
   readonly pods: readonly Pod[];
@@ -15,21 +16,20 @@ export interface PlannedPods {
   readonly skipped: readonly string[];
 }
 
-interface Workload extends KubernetesObject {
-  readonly spec?: {
-    readonly replicas?: number;
-    readonly parallelism?: number;
-    readonly completions?: number;
-    readonly suspend?: boolean;
-    readonly template?: { readonly metadata?: ObjectMeta; readonly spec?: PodSpec };
-    readonly jobTemplate?: { readonly spec?: Workload['spec'] };
-  };
+/** The spec of a workload; that of its jobs for a CronJob. */
+interface WorkloadSpec {
+  readonly replicas?: number;
+  readonly parallelism?: number;
+  readonly completions?: number;
+  readonly template?: { readonly metadata?: ObjectMeta; readonly spec?: PodSpec };
 }
 
 /** Kinds of Kubernetes with a pod template; others may have templates of something else. */
-const OF_KUBERNETES: ReadonlySet<string | undefined> = new Set(
+const OF_KUBERNETES: ReadonlySet<string> = new Set(
   ['Deployment', 'ReplicaSet', 'StatefulSet', 'DaemonSet', 'ReplicationController', 'Job', 'CronJob'],
 );
+/** Groups of Kubernetes have no dot, or end like this; kinds of others may make pods in ways of their own. */
+const OF_KUBERNETES_GROUP = /^[^.]*$|\.k8s\.io$/;
 
 /** Most pods planned per object. */
 const MOST_REPLICAS = 10_000;
@@ -38,23 +38,23 @@ const MOST_REPLICAS = 10_000;
 export type ElectsAll = (namespace: string) => boolean;
 
 /**
- * Parses manifests, streams of YAML documents.
- * @throws AppError `BadInput` that names the file for invalid YAML, for what is not a Kubernetes object, for pods
- * without containers, and when there is no object at all.
+ * Reads manifests, streams of YAML documents.
+ * @throws AppError `BadInput` that names the file for what is not a manifest, for pods without containers, and when
+ * there is no object at all.
  */
 export function plannedPods(
   files: readonly ManifestFile[], namespace: string, electsAll: ElectsAll = () => false,
 ): PlannedPods {
   const pods: Pod[] = [];
   const skipped: string[] = [];
-  const objects = files.flatMap(({ path, text }) => readObjects(text, path));
+  const objects = files.flatMap(objectsIn);
   if (objects.length === 0) {
     throw new AppError('BadInput', `There is no object in ${files.map(({ path }) => path).join(', ')}.`);
   }
-  for (const [index, object] of objects.map(withName).entries()) {
-    const made = isSuspended(object) ? [] : podsOf(object, namespace);
+  for (const [index, object] of objects.entries()) {
+    const made = isSuspended(object) ? [] : podsOf(withName(object, index), namespace);
     const [first] = made;
-    if (first === undefined) skipped.push(`${titleOf(objects[index] ?? object)} ${whyNone(object)}`);
+    if (first === undefined) skipped.push(`${titleOf(object)} ${whyNone(object)}`);
     else if (isElected(first) || electsAll(first.metadata.namespace ?? '')) pods.push(...made);
     else skipped.push(
       `${titleOf(object)}: its pods lack the annotation multicluster.admiralty.io/elect and run in this cluster`,
@@ -63,68 +63,43 @@ export function plannedPods(
   return { pods, skipped };
 }
 
+function generateNameOf({ fields }: Manifest): string | undefined {
+  return (mapAt(fields, 'metadata') as ObjectMeta).generateName;
+}
+
 /** Names what the API server would name. */
-function withName(object: Workload, index: number): Workload {
-  const { name, generateName = 'workload-' } = object.metadata ?? {};
-  return name === undefined ? { ...object, metadata: { ...object.metadata, name: `${generateName}${index}` } } : object;
+function withName(object: Manifest, index: number): Manifest {
+  return object.name === '' ? { ...object, name: `${generateNameOf(object) ?? 'workload-'}${index}` } : object;
 }
 
-function isSuspended({ spec }: Workload): boolean {
-  return spec?.suspend === true || spec?.jobTemplate?.spec?.suspend === true;
+function isSuspended({ fields }: Manifest): boolean {
+  const spec = mapAt(fields, 'spec');
+  return spec['suspend'] === true || mapAt(mapAt(spec, 'jobTemplate'), 'spec')['suspend'] === true;
 }
 
-/** Groups of Kubernetes have no dot, or end like this; kinds of others may make pods in ways of their own. */
-const OF_KUBERNETES_GROUP = /^([^./]+\/)?[^./]+$|\.k8s\.io\//;
-
-function whyNone(object: Workload): string {
+function whyNone(object: Manifest): string {
   if (isSuspended(object)) return 'is suspended and makes no pods';
-  return OF_KUBERNETES_GROUP.test(object.apiVersion ?? 'v1') || OF_KUBERNETES.has(object.kind)
+  return OF_KUBERNETES_GROUP.test(object.group) || OF_KUBERNETES.has(object.kind)
     ? 'makes no pods' : 'is of a kind without a pod template; pods that its controller makes are not planned';
 }
 
-function readObjects(text: string, path: string): Workload[] {
-  const documents = parseAllDocuments(asDocuments(text), { ...AS_KUBECTL_READS, logLevel: 'error' });
-  return documents.flatMap((document) => {
-    const [error] = document.errors;
-    if (error !== undefined) {
-      throw new AppError('BadInput', `${path} is not valid YAML: ${error.message.split('\n')[0] ?? ''}`);
-    }
-    const value = valueOf(document, path);
-    return value === null ? [] : objectsOf(value, path);
-  });
+function titleOf(object: Manifest): string {
+  return `${object.kind}/${object.name || (generateNameOf(object) ?? '')}`;
 }
 
-/** An object, or those of a list of any kind: those of a typed one, as API servers print it, have none of their own. */
-function objectsOf(value: unknown, path: string): Workload[] {
-  const object = requireObject(value, path) as Workload & { readonly items?: unknown };
-  const { apiVersion, kind = '', items } = object;
-  if (!Array.isArray(items)) return kind === 'List' ? [] : [object];
-  const typed = { apiVersion, kind: kind.replace(/List$/, '') };
-  return items.flatMap((item: unknown) => objectsOf(isRecord(item) ? { ...typed, ...item } : item, path));
-}
-
-/** Throws AppError `BadInput` for aliases that would make a long text of a short one. */
-function valueOf(document: Document, path: string): unknown {
-  try {
-    return document.toJS() as unknown;
-  } catch {
-    throw new AppError('BadInput', `${path} uses aliases too often, or ones that stand for nothing.`);
+function podsOf(object: Manifest, fallback: string): Pod[] {
+  const { fields, kind, name, namespace = fallback } = object;
+  const own = mapAt(fields, 'spec');
+  if (kind === 'Pod') {
+    requireContainers(own, titleOf(object));
+    return [{ ...fields, metadata: { ...mapAt(fields, 'metadata'), name, namespace } } as unknown as Pod];
   }
-}
-
-function requireObject(value: unknown, path: string): Workload {
-  if (!isRecord(value)) throw new AppError(
-    'BadInput', `${path} is not a manifest: it holds ${JSON.stringify(value).slice(0, 40)}, not an object with a kind.`,
-  );
-  const { kind, metadata, spec = {} } = value;
-  if (typeof kind !== 'string' || kind === '') {
-    throw new AppError('BadInput', `${path} is not a manifest: an object in it has no kind.`);
-  }
-  if (kind !== 'List' && !isRecord(metadata)) {
-    throw new AppError('BadInput', `${path}: a ${kind} in it has no metadata.`);
-  }
-  if (kind === 'Pod' && isRecord(spec)) requireContainers(spec, `${path}: Pod`);
-  return value as unknown as Workload;
+  const spec = (isRecord(own['jobTemplate']) ? mapAt(own['jobTemplate'], 'spec') : own) as WorkloadSpec;
+  const template: unknown = spec.template?.spec;
+  if (!isRecord(template)) return [];
+  if (!OF_KUBERNETES.has(kind) && !Object.hasOwn(template, 'containers')) return [];
+  requireContainers(template, titleOf(object));
+  return replicasOf(object, spec, namespace);
 }
 
 function requireContainers({ containers }: Readonly<Record<string, unknown>>, where: string): void {
@@ -132,31 +107,12 @@ function requireContainers({ containers }: Readonly<Record<string, unknown>>, wh
   throw new AppError('BadInput', `${where} has no containers.`);
 }
 
-function titleOf({ kind = 'object', metadata }: Workload): string {
-  return `${kind}/${metadata?.name ?? metadata?.generateName ?? ''}`;
-}
-
-function podsOf(object: Workload, fallback: string): Pod[] {
-  const namespace = object.metadata.namespace ?? fallback; // null, too, as a template leaves it
-  if (object.kind === 'Pod') {
-    const pod = object as unknown as Pod;
-    return [{ ...pod, metadata: { ...pod.metadata, namespace } }];
-  }
-  const spec = object.spec?.jobTemplate?.spec ?? object.spec ?? {};
-  const template: unknown = spec.template?.spec;
-  if (!isRecord(template)) return [];
-  if (!OF_KUBERNETES.has(object.kind) && !Object.hasOwn(template, 'containers')) return [];
-  requireContainers(template, titleOf(object));
-  return replicasOf(object, spec, namespace);
-}
-
 function replicasOf(
-  { apiVersion = '', kind = '', metadata }: Workload,
-  { replicas, parallelism, completions, template }: NonNullable<Workload['spec']>, namespace: string,
+  { fields, kind, name }: Manifest, { replicas, parallelism, completions, template }: WorkloadSpec, namespace: string,
 ): Pod[] {
-  const { name = '' } = metadata;
   const asked = Math.min(replicas ?? parallelism ?? 1, completions ?? MOST_REPLICAS);
   const count = Math.min(Math.max(0, Math.floor(asked) || 0), MOST_REPLICAS);
+  const apiVersion = String(fields['apiVersion']);
   const owner = { apiVersion, kind, name, uid: `${kind}/${namespace}/${name}`, controller: true };
   const spec = template?.spec ?? { containers: [] };
   return Array.from({ length: count }, (_, index) => (

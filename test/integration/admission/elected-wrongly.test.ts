@@ -9,7 +9,7 @@ import {
   TARGET_ANNOTATION,
 } from '../../../api/objects/keys.ts';
 import { EVENTS, NAMESPACES, PODS, SERVICE_ACCOUNTS } from '../../../api/resource-types.ts';
-import { readObjects } from '../../../cli/convert/read-objects.ts';
+import { readObjects } from '../../../cli/plan/read-objects.ts';
 import { lintObjects } from '../../../cli/lint/lint-objects.ts';
 import { Packaging } from '../../support/peers/packaging.ts';
 import { WatchedCollection } from '../../support/history/watched-collection.ts';

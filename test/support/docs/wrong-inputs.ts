@@ -41,7 +41,7 @@ export const WRONG_WORDS: Readonly<Record<string, readonly (readonly string[])[]
   ],
   convert: [
     [], ['-f', 'DIR/missing.yaml'], ['-f', 'DIR/empty'], ['-f', 'DIR/text.txt'], ['-f', 'DIR/nothing.yaml'],
-    ['-f', 'DIR/binary'], ['-f', 'DIR/pod.yaml'], ['-f', 'DIR/lost.yaml'], ['-f', 'DIR/lost.yaml', '-n', 'A B'],
+    ['-f', 'DIR/binary'], ['-f', 'DIR/untyped.yaml'], ['-f', 'DIR/lost.yaml'], ['-f', 'DIR/lost.yaml', '-n', 'A B'],
   ],
   lint: [
     [], ['-f', 'DIR/missing.yaml'], ['-f', 'DIR/empty'], ['-f', 'DIR/text.txt'], ['-f', 'DIR/nothing.yaml'],

@@ -72,7 +72,7 @@ before(async () => {
   const snapshot =
     JSON.stringify({ targets: [], policies: { isComplete: true, policies: [], namespaces: { $map: [] } }, placed: [] });
   const files = {
-    'pod.yaml': pod, 'lost.yaml': lost, 'text.txt': 'hello world\n', 'nothing.yaml': '',
+    'pod.yaml': `apiVersion: v1\n${pod}`, 'untyped.yaml': pod, 'lost.yaml': lost, 'text.txt': 'hello world\n', 'nothing.yaml': '',
     binary: Buffer.from([0, 255, 10, 7]), snapshot,
   };
   for (const [name, content] of Object.entries(files)) await writeFile(join(dir, name), content);

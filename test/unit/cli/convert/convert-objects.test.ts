@@ -6,7 +6,7 @@ import { ELECT_ANNOTATION } from '../../../../api/objects/keys.ts';
 import type { PlacementPolicySpec } from '../../../../api/kinds/placement-policy.ts';
 import { convertObjects, type Converted } from '../../../../cli/convert/convert-objects.ts';
 import { findingLines } from '../../../../cli/convert/converted-text.ts';
-import { readObjects } from '../../../../cli/convert/read-objects.ts';
+import { readObjects } from '../../../../cli/plan/read-objects.ts';
 import { problemsOf } from '../../../support/peers/crd-check.ts';
 
 function convert(objects: readonly object[], namespace?: string): Converted {

@@ -8,7 +8,7 @@ import { describe, it } from 'node:test';
 import { parseAllDocuments, stringify } from 'yaml';
 import { convertObjects, type Converted } from '../../../../cli/convert/convert-objects.ts';
 import { findingLines } from '../../../../cli/convert/converted-text.ts';
-import { readObjects } from '../../../../cli/convert/read-objects.ts';
+import { readObjects } from '../../../../cli/plan/read-objects.ts';
 import { environment } from '../../../../process/config.ts';
 import { policyProblem } from '../../../../scheduler/snapshot/policy-problem.ts';
 import { problemsOf } from '../../../support/peers/crd-check.ts';

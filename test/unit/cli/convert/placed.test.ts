@@ -12,7 +12,7 @@ import type { StringMap, Taint } from '../../../../api/objects/core.ts';
 import type { PlacementPolicy } from '../../../../api/kinds/placement-policy.ts';
 import type { NamespaceElection } from '../../../../api/kinds/namespace-election.ts';
 import { convertObjects } from '../../../../cli/convert/convert-objects.ts';
-import { readObjects } from '../../../../cli/convert/read-objects.ts';
+import { readObjects } from '../../../../cli/plan/read-objects.ts';
 import { simulate, type RecordedState } from '../../../../cli/plan/plan-simulation.ts';
 import { plannedPods } from '../../../../cli/plan/planned-pods.ts';
 import { recordTarget } from '../../../../scheduler/explain/recorded-inputs.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { convertObjects, type Converted } from '../../../../cli/convert/convert-objects.ts';
-import { readObjects } from '../../../../cli/convert/read-objects.ts';
+import { readObjects } from '../../../../cli/plan/read-objects.ts';
 
 const NAME = 'multicluster.admiralty.io/cluster-target-name';
 

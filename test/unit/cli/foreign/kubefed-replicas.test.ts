@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { convertObjects, type Converted } from '../../../../cli/convert/convert-objects.ts';
-import { readObjects } from '../../../../cli/convert/read-objects.ts';
+import { readObjects } from '../../../../cli/plan/read-objects.ts';
 
 const KINDS = ['Deployment', 'ReplicaSet', 'StatefulSet'] as const;
 const NAMES = ['a', 'b', 'c'];

@@ -9,7 +9,7 @@ import * as fc from 'fast-check';
 import { parse } from 'yaml';
 import { ELECT_ANNOTATION } from '../../../../api/objects/keys.ts';
 import { lintObjects, type LintFinding } from '../../../../cli/lint/lint-objects.ts';
-import { readObjects } from '../../../../cli/convert/read-objects.ts';
+import { readObjects } from '../../../../cli/plan/read-objects.ts';
 import { isthmusHere } from '../../../support/processes/command-in-process.ts';
 
 const PODS = join(import.meta.dirname, '..', '..', '..', '..', '..', 'test', 'golden', 'webhook');

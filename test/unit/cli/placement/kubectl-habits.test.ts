@@ -42,7 +42,7 @@ after(async () => {
 });
 
 const pod = (name: string): string =>
-  `kind: Pod\nmetadata: {name: ${name}, annotations: {${ELECT_ANNOTATION}: ""}}\n` +
+  `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}, annotations: {${ELECT_ANNOTATION}: ""}}\n` +
     'spec: {containers: [{name: a, image: b}]}\n';
 
 describe("the namespace of the kubeconfig's context", () => {

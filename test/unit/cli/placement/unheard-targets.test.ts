@@ -20,7 +20,8 @@ before(async () => {
   manifest = join(dir, 'app.yaml');
   await writeFile(
     manifest,
-    `kind: Pod\nmetadata: {name: web, namespace: team-a, annotations: {${ELECT_ANNOTATION}: ""}}\nspec: {containers: ` +
+    'apiVersion: v1\nkind: Pod\n' +
+      `metadata: {name: web, namespace: team-a, annotations: {${ELECT_ANNOTATION}: ""}}\nspec: {containers: ` +
       '[{name: a, image: b}]}\n',
   );
 });

@@ -55,18 +55,22 @@ describe('plannedPods', () => {
   });
 
   const kinds: Record<string, readonly [text: string, count: number]> = {
-    'a Pod': [`kind: Pod\nmetadata: {name: one, ${ELECTED}}\nspec: {${CONTAINERS('1')}}`, 1],
+    'a Pod': [`apiVersion: v1\nkind: Pod\nmetadata: {name: one, ${ELECTED}}\nspec: {${CONTAINERS('1')}}`, 1],
     'a Job with parallelism': [
-      `kind: Job\nmetadata: {name: j}\nspec: {parallelism: 4, template: {metadata: {${ELECTED}}, spec: ` +
-        `{${CONTAINERS('1')}}}}`,
+      'apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\n' +
+        `spec: {parallelism: 4, template: {metadata: {${ELECTED}}, spec: {${CONTAINERS('1')}}}}`,
       4,
     ],
     'a CronJob': [
-      `kind: CronJob\nmetadata: {name: c}\nspec: {jobTemplate: {spec: {template: {metadata: {${ELECTED}}, spec: ` +
-        `{${CONTAINERS('1')}}}}}}`,
+      'apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: c}\n' +
+        `spec: {jobTemplate: {spec: {template: {metadata: {${ELECTED}}, spec: {${CONTAINERS('1')}}}}}}`,
       1,
     ],
-    'a List': [`kind: List\nitems:\n- {kind: Pod, metadata: {name: one, ${ELECTED}}, spec: {${CONTAINERS('1')}}}`, 1],
+    'a List': [
+      'apiVersion: v1\nkind: List\nitems:\n' +
+        `- {apiVersion: v1, kind: Pod, metadata: {name: one, ${ELECTED}}, spec: {${CONTAINERS('1')}}}`,
+      1,
+    ],
     'a workload scaled to 0': [deployment(0), 0],
     'several documents, empty ones too': [`${deployment(1)}---\n---\n${deployment(2)}`, 3],
   };
@@ -80,15 +84,17 @@ describe('plannedPods', () => {
     assert.equal(plannedPods(named, 'other').pods[0]?.metadata.namespace, 'other');
   });
   it('says what it passes over', () => {
+    const service = 'apiVersion: v1\nkind: Service\nmetadata: {name: s}';
     const { pods, skipped } =
-      plannedPods(`kind: Service\nmetadata: {name: s}\n---\n${deployment(1, '1', 'annotations: {}')}`, 'default');
+      plannedPods(`${service}\n---\n${deployment(1, '1', 'annotations: {}')}`, 'default');
     assert.deepEqual([pods.length, skipped.length], [0, 2]);
     assert.match(skipped.join(), /Service\/s makes no pods.*Deployment\/web: its pods lack the annotation/);
   });
   it('passes over templates that are not of pods', () => {
-    const pool = 'kind: NodePool\nmetadata: {name: gpu}\nspec: {template: {spec: {requirements: []}}}\n';
+    const pool = 'apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: gpu}\n' +
+      'spec: {template: {spec: {requirements: []}}}\n';
     const { pods, skipped } = plannedPods(`${pool}---\n${deployment(1)}`, 'default');
-    assert.deepEqual([pods.length, skipped], [1, ['NodePool/gpu makes no pods']]);
+    assert.deepEqual([pods.length, skipped], [1, [`NodePool/gpu ${UNKNOWN}`]]);
   });
   it('says of kinds that others define that their controllers may make pods', () => {
     const text = 'apiVersion: ray.io/v1\nkind: RayCluster\nmetadata: {name: r}\nspec: {}';
@@ -104,7 +110,7 @@ describe('plannedPods', () => {
   });
 
   it('gives a name of its own to each object that the API server would name', () => {
-    const pod = `kind: Pod\nmetadata: {generateName: run-, ${ELECTED}}\nspec: {${CONTAINERS('1')}}`;
+    const pod = `apiVersion: v1\nkind: Pod\nmetadata: {generateName: run-, ${ELECTED}}\nspec: {${CONTAINERS('1')}}`;
     const job = deployment(1).replace('Deployment', 'Job').replace('name: web', 'generateName: batch-');
     const names = plannedPods([pod, pod, job].join('\n---\n'), 'default').pods.map(({ metadata }) => metadata.name);
     assert.deepEqual(names, ['run-0', 'run-1', 'batch-2-0']);
@@ -113,17 +119,19 @@ describe('plannedPods', () => {
   it('reads merge keys, and an anchor that many containers use', () => {
     const many = Array.from({ length: 14 }, (_value, index) => `{<<: *c, name: c${index}}`).join(', ');
     const containers = `containers: [&c {name: c, image: i, resources: {requests: {cpu: 1}}}, ${many}]`;
-    const [pod] = plannedPods(`kind: Pod\nmetadata: {name: one, ${ELECTED}}\nspec: {${containers}}`, 'default').pods;
+    const text = `apiVersion: v1\nkind: Pod\nmetadata: {name: one, ${ELECTED}}\nspec: {${containers}}`;
+    const [pod] = plannedPods(text, 'default').pods;
     assert.deepEqual(pod?.spec.containers.at(-1), { name: 'c13', image: 'i', resources: { requests: { cpu: 1 } } });
   });
   it('reads the items of a list of any kind', () => {
     const items = `[{metadata: {name: one, ${ELECTED}}, spec: {${CONTAINERS('1')}}}]`;
-    const list = `kind: List\nitems:\n- {kind: PodList, metadata: {}, items: ${items}}\n`;
+    const list = 'apiVersion: v1\nkind: List\nitems:\n' +
+      `- {apiVersion: v1, kind: PodList, metadata: {}, items: ${items}}\n`;
     assert.deepEqual(plannedPods(list, 'default').pods.map(({ metadata }) => metadata.name), ['one']);
   });
   it('reads JSON objects one after the other, and a byte order mark in a later document', () => {
     const pod = JSON.stringify({
-      kind: 'Pod',
+      apiVersion: 'v1', kind: 'Pod',
       metadata: { name: 'one', annotations: { [ELECT_ANNOTATION]: '' } },
       spec: { containers: [{ name: 'c', image: 'i' }] },
     }, undefined, 2);
@@ -133,15 +141,20 @@ describe('plannedPods', () => {
   });
   it('refuses what is no YAML', () => assert.throws(() => plannedPods('a: [', 'default'), /not valid YAML/));
   const wrong: Record<string, readonly [text: string, pattern: RegExp]> = {
-    'a text': ['hello world', /app\.yaml is not a manifest: it holds "hello world"/],
+    'a text': ['hello world', /app\.yaml is not a manifest: it holds something that is not an object/],
     'an empty file': ['', /There is no object in app\.yaml\./],
     'comments alone': ['# nothing\n---\n', /There is no object in app\.yaml\./],
     'a mapping without a kind': ['a: 1', /an object in it has no kind/],
-    'a pod without containers': ['kind: Pod\nmetadata: {name: a}\nspec: {}', /Pod has no containers/],
-    'a Deployment without containers':
-      ['kind: Deployment\nmetadata: {name: a}\nspec: {template: {spec: {}}}', /Deployment\/a has no containers/],
-    'an alias of nothing': ['kind: Pod\nmetadata: *nobody', /app\.yaml (is not valid YAML|uses aliases)/],
-    'a List of texts': ['kind: List\nitems: [a]', /it holds "a", not an object/],
+    'an object without apiVersion': ['kind: Pod\nmetadata: {name: a}', /a Pod without apiVersion/],
+    'a pod without containers':
+      ['apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {}', /Pod\/a has no containers/],
+    'a Deployment without containers': [
+      'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {template: {spec: {}}}',
+      /Deployment\/a has no containers/,
+    ],
+    'an alias of nothing':
+      ['apiVersion: v1\nkind: Pod\nmetadata: *nobody', /app\.yaml (is not valid YAML|uses aliases)/],
+    'a List of texts': ['apiVersion: v1\nkind: List\nitems: [a]', /it holds something that is not an object/],
   };
   for (const [sentence, [text, pattern]] of Object.entries(wrong)) {
     it(`refuses ${sentence}`, () => assert.throws(() => plannedPods(text, 'default'), pattern));
@@ -315,8 +328,8 @@ describe('what is supposed', () => {
 
   it('gives added GPUs to pods that ask for them', () => {
     const pod =
-      `kind: Pod\nmetadata: {name: one, ${ELECTED}}\nspec: {nodeSelector: {nvidia.com/gpu.product: H100}, ` +
-        'containers: [{name: main, resources: {limits: {nvidia.com/gpu: 4}}}]}';
+      `apiVersion: v1\nkind: Pod\nmetadata: {name: one, ${ELECTED}}\n` +
+        'spec: {nodeSelector: {nvidia.com/gpu.product: H100}, containers: [{name: main, resources: {limits: {nvidia.com/gpu: 4}}}]}';
     assert.deepEqual(
       [outcomes(pod, { ...base, targets }), outcomes(
         pod, { ...base, targets: suppose(targets, [], [parseAdd('4xH100@a')]) },

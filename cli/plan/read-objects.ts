@@ -1,20 +1,29 @@
-// Reads the objects of an untrusted manifest: the parser recurses, compares keys pairwise and
-// follows aliases, so what it gets is limited first.
+// Reads the objects of an untrusted manifest: the parser recurses, compares keys pairwise and follows aliases, so what
+// it gets is limited first.
 import { LineCounter, parseAllDocuments, visit, type Document } from 'yaml';
 import { isRecord } from '../../model/objects/json-values.ts';
 import { AS_KUBECTL_READS, asDocuments, exceedsYamlLimits, type YamlLimits } from '../../model/objects/yaml-limits.ts';
+import { AppError } from '../../process/errors.ts';
 import type { Fields, Manifest } from '../translation/manifest.ts';
+import type { ManifestFile } from './manifest-files.ts';
 
 /** Objects, or what is wrong with the file, as the end of a sentence that starts with its name. */
 export type ReadObjects = { readonly kind: 'objects'; readonly objects: readonly Manifest[] }
   | { readonly kind: 'invalid'; readonly problem: string };
 
-/** About two thousand manifests in one file. */
-const LIMITS: YamlLimits = { depth: 64, lexemes: 500_000 };
+/** About four thousand manifests in one file. */
+const LIMITS: YamlLimits = { depth: 64, lexemes: 1_000_000 };
 /** How often an alias may be used, so that a short text does not become a long one. */
 const MAX_ALIASES = 100;
 /** Keys are compared below, in linear time. */
 const PARSE_OPTIONS = { ...AS_KUBECTL_READS, logLevel: 'error', uniqueKeys: false } as const;
+
+/** The objects of a file. Throws AppError `BadInput` that names it. */
+export function objectsIn({ path, text }: ManifestFile): readonly Manifest[] {
+  const read = readObjects(text);
+  if (read.kind === 'objects') return read.objects;
+  throw new AppError('BadInput', `${path} ${read.problem}.`);
+}
 
 /** Reads a stream of YAML documents, Lists with their items. */
 export function readObjects(given: string): ReadObjects {
@@ -70,8 +79,10 @@ function addObject(value: unknown, objects: Manifest[], line: number): string | 
   if (!isText(kind)) return 'is not a manifest: an object in it has no kind';
   if (!isText(apiVersion)) return `has a ${kind} without apiVersion`;
   if (!kind.endsWith('List') || !Array.isArray(items)) return addManifest(value, { apiVersion, kind, line }, objects);
+  // items of a typed list, as API servers print it, have no type of their own
+  const type = kind === 'List' ? {} : { apiVersion, kind: kind.slice(0, -'List'.length) };
   for (const item of items as readonly unknown[]) {
-    const problem = addObject(item, objects, line);
+    const problem = addObject(isRecord(item) ? { ...type, ...item } : item, objects, line);
     if (problem !== undefined) return problem;
   }
   return undefined;

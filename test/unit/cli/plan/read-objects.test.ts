@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { stringify } from 'yaml';
-import { readObjects } from '../../../../cli/convert/read-objects.ts';
+import { readObjects } from '../../../../cli/plan/read-objects.ts';
 import { FOR_KUBECTL } from '../../../../model/objects/yaml-limits.ts';
 import { codePoint } from '../../../support/objects/code-points.ts';
 
@@ -86,7 +86,7 @@ describe('reading manifests', () => {
     ],
     'a billion laughs': [laughs(9), /^uses aliases too often/],
     'an alias within itself': [`${OBJECT}data: &a [*a]\n`, /within what they stand for$/],
-    'more words than there may be': ['[,'.repeat(10) + 'a,'.repeat(251_000), /^is too large or too deeply nested$/],
+    'more words than there may be': ['[,'.repeat(10) + 'a,'.repeat(501_000), /^is too large or too deeply nested$/],
     'bytes that are not text': ['\u0000\u0001\uFFFD', /./],
   };
   for (const [sentence, [text, problem]] of Object.entries(wrong)) {
