@@ -7,7 +7,7 @@ import {
 import type { Condition, Pod } from '../../api/objects/core.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { UNCONFIRMED_GRACE_SECONDS } from '../../model/delegate/confirmation.ts';
-import { planRunOnceRemoval } from '../../model/delegate/delegation.ts';
+import { planRunOnceFinalizerRemoval } from '../../model/delegate/delegation.ts';
 import { DELEGATE_REJECTED } from '../../model/delegate/cached-delegate.ts';
 import { failoverGraceSecondsOf } from '../../model/pod/source-lease.ts';
 import type { Plan } from '../../model/objects/plan.ts';
@@ -149,7 +149,9 @@ function planDeletion(chaperon: PodChaperon, pod: TargetPod | undefined): Chaper
 
 /** A shorter grace period needs another delete, as `kubectl delete --force` on a terminating pod. */
 function planDelegateDeletion(chaperon: PodChaperon, pod: TargetPod): ChaperonStep {
-  if (pod.runOnceFinalizer !== undefined && hasStopped(pod)) return { kind: 'write', plan: planRunOnceRemoval(pod) };
+  if (pod.runOnceFinalizer !== undefined && hasStopped(pod)) {
+    return { kind: 'write', plan: planRunOnceFinalizerRemoval(pod) };
+  }
   const seconds = graceOf(chaperon);
   if (pod.terminating && (seconds === undefined || seconds >= (pod.graceSeconds ?? 0))) return { kind: 'no-change' };
   const grace = seconds === undefined ? {} : { gracePeriodSeconds: seconds };
@@ -170,10 +172,10 @@ function hasStopped({ terminating, graceSeconds }: TargetPod): boolean {
 /** Stores the terminal status of a delegate that must not run again, then removes its finalizer. */
 function planEnd(chaperon: PodChaperon, pod: TargetPod, now: number): Plan {
   const isKnown = isTerminal(chaperon.status?.phase) || missingSince(chaperon) !== undefined;
-  if (isKnown) return planRunOnceRemoval(pod);
+  if (isKnown) return planRunOnceFinalizerRemoval(pod);
   const end =
     isTerminal(pod.phase) ? patchStatus(chaperon, toStatusPatch(pod.status ?? {})) : recordMissing(chaperon, now);
-  return [end, ...planRunOnceRemoval(pod)];
+  return [end, ...planRunOnceFinalizerRemoval(pod)];
 }
 
 function planMissingPod(state: ChaperonState, now: number): ChaperonStep {
@@ -266,6 +268,6 @@ export function reportRejection(chaperon: PodChaperon, message: string, now: num
  */
 export function planOrphanedDelegate(pod: TargetPod): Plan {
   if (pod.chaperonUid === undefined) return [];
-  if (pod.terminating) return hasStopped(pod) ? planRunOnceRemoval(pod) : [];
+  if (pod.terminating) return hasStopped(pod) ? planRunOnceFinalizerRemoval(pod) : [];
   return [deletionOf(pod)];
 }

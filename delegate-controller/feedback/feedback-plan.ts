@@ -10,7 +10,7 @@ import type { Chaperon, DelegatePod } from '../../model/delegate/cached-delegate
 import { findCondition } from '../../model/objects/conditions.ts';
 import { stateOf, type SentChanges, type LiveChanges } from '../../model/pod/live-changes.ts';
 import {
-  isDelegateGone, isStoppedWithFinalizer, planChaperonDeletion, planRunOnceRemoval,
+  isDelegateGone, isStoppedWithFinalizer, planChaperonDeletion, planRunOnceFinalizerRemoval,
 } from '../../model/delegate/delegation.ts';
 import { deletion, type Plan } from '../../model/objects/plan.ts';
 import { isTerminal } from '../../model/pod/pod.ts';
@@ -223,15 +223,15 @@ function planDelegatePodDeletion(pod: Chaperon, graceSeconds: number | undefined
 }
 
 /**
- * Removes the finalizer of a delegate that the source created, that must not run again and that has stopped: after its
+ * Releases a delegate that the source created, that must not run again and that has stopped: after its
  * proxy shows the terminal status, or when no proxy needs it. `proxy` is the current pod of its name, if any.
  */
-export function planRunOnceFinalizerRemoval(pod: Chaperon, proxy: ProxyPod | undefined): Plan {
+export function planStoppedDelegateRelease(pod: Chaperon, proxy: ProxyPod | undefined): Plan {
   if (!isStoppedWithFinalizer(pod)) return [];
-  if (proxy?.uid !== pod.parentUid || isTerminal(proxy.phase)) return planRunOnceRemoval(pod);
+  if (proxy?.uid !== pod.parentUid || isTerminal(proxy.phase)) return planRunOnceFinalizerRemoval(pod);
   const isShown = proxy.nodeName !== undefined && (!proxy.terminating || holdsFinalizer(proxy));
-  if (proxy.terminating) return isShown && pod.ended !== undefined ? [] : planRunOnceRemoval(pod);
-  return isShown || pod.ended !== undefined ? [] : planRunOnceRemoval(pod);
+  if (proxy.terminating) return isShown && pod.ended !== undefined ? [] : planRunOnceFinalizerRemoval(pod);
+  return isShown || pod.ended !== undefined ? [] : planRunOnceFinalizerRemoval(pod);
 }
 
 function planGrace({ namespace, name, uid }: Chaperon, seconds: number): Plan[number] {

@@ -11,7 +11,7 @@ import { SharedValues } from '../../model/objects/shared-values.ts';
 import { planChaperonDeletion } from '../../model/delegate/delegation.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { splitKey } from '../../model/pod/pod.ts';
-import { planRunOnceFinalizerRemoval } from './feedback-plan.ts';
+import { planStoppedDelegateRelease } from './feedback-plan.ts';
 import type { SourceControllerOptions } from '../../targets/proxy-pods.ts';
 
 /** Reconciles by the key of the proxy pod. */
@@ -60,7 +60,7 @@ export class OrphanCollector {
       // without a client the target is not connected; its return enqueues the pod again
       const client = target.session?.client;
       if (client !== undefined) {
-        await executePlan(client, planRunOnceFinalizerRemoval(chaperon, proxy), signal).catch(ignoreStale);
+        await executePlan(client, planStoppedDelegateRelease(chaperon, proxy), signal).catch(ignoreStale);
       }
     }
   }
@@ -89,7 +89,7 @@ export class OrphanCollector {
 /** Whether there is something to do about a chaperon. */
 function isLeft(chaperon: Chaperon, proxy: ProxyPod | undefined, target: TargetCluster): boolean {
   return (!chaperon.terminating && !belongs(chaperon, proxy, target))
-    || planRunOnceFinalizerRemoval(chaperon, proxy).length > 0;
+    || planStoppedDelegateRelease(chaperon, proxy).length > 0;
 }
 
 function belongs(chaperon: Chaperon, proxy: ProxyPod | undefined, target: TargetCluster): boolean {

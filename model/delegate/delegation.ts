@@ -87,8 +87,10 @@ export function isStoppedWithFinalizer({ mode, terminating, graceSeconds, runOnc
   return mode === 'Pod' && terminating && graceSeconds === 0 && runOnceFinalizer !== undefined;
 }
 
-/** Removes the finalizer of a delegate that must not run again, once its terminal status is stored. */
-export function planRunOnceRemoval({ key, runOnceFinalizer }: Pick<Chaperon, 'key' | 'runOnceFinalizer'>): Plan {
+/** Removes the finalizer `run-once` of a delegate that must not run again, once its terminal status is stored. */
+export function planRunOnceFinalizerRemoval(
+  { key, runOnceFinalizer }: Pick<Chaperon, 'key' | 'runOnceFinalizer'>,
+): Plan {
   if (runOnceFinalizer === undefined) return [];
   const finalizers = runOnceFinalizer.finalizers.filter((finalizer) => finalizer !== RUN_ONCE_FINALIZER);
   const patch = { metadata: { resourceVersion: runOnceFinalizer.resourceVersion, finalizers } };

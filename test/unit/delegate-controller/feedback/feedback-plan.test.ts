@@ -10,7 +10,7 @@ import {
 import type { PodChaperon } from '../../../../api/kinds/pod-chaperon.ts';
 import { POD_CHAPERONS, PODS } from '../../../../api/resource-types.ts';
 import {
-  planFeedback, planRunOnceFinalizerRemoval, type BoundTarget, type FeedbackStep,
+  planFeedback, planStoppedDelegateRelease, type BoundTarget, type FeedbackStep,
 } from '../../../../delegate-controller/feedback/feedback-plan.ts';
 import { shownPhase } from '../../../../delegate-controller/feedback/status-plan.ts';
 import { toDelegatePodRecord } from '../../../../model/delegate/cached-delegate.ts';
@@ -501,7 +501,7 @@ describe('a delegate that the source made itself', () => {
 
   const stopped = (...changes: Change<Pod>[]) =>
     toDelegatePodRecord(aDelegate(withoutOwner(), held, within(0), ...changes))!.asChaperon!;
-  type Delegate = Parameters<typeof planRunOnceFinalizerRemoval>[0];
+  type Delegate = Parameters<typeof planStoppedDelegateRelease>[0];
   const endings: Record<string, readonly [pod: Delegate, proxy: ProxyPod | undefined, isLetGo: boolean]> = {
     'is let go once its proxy shows the end': [stopped(inPhase('Succeeded')), aBoundProxy(inPhase('Succeeded')), true],
     'is kept until then': [stopped(inPhase('Succeeded')), aBoundProxy(inPhase('Running')), false],
@@ -520,12 +520,12 @@ describe('a delegate that the source made itself', () => {
     'is kept when it ran before its proxy was bound': [stopped(inPhase('Failed')), aProxyRecord(), false],
   };
   for (const [what, [pod, proxy, isLetGo]] of Object.entries(endings)) {
-    it(what, () => assert.equal(planRunOnceFinalizerRemoval(pod, proxy).length > 0, isLetGo));
+    it(what, () => assert.equal(planStoppedDelegateRelease(pod, proxy).length > 0, isLetGo));
   }
 
   it('is kept while its containers run', () => {
     const running = toDelegatePodRecord(aDelegate(withoutOwner(), held, within(30)))!.asChaperon!;
-    assert.deepEqual(planRunOnceFinalizerRemoval(running, undefined), []);
+    assert.deepEqual(planStoppedDelegateRelease(running, undefined), []);
   });
 });
 

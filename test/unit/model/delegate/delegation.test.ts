@@ -7,7 +7,8 @@ import {
 } from '../../../../api/objects/keys.ts';
 import { POD_CHAPERONS, PODS } from '../../../../api/resource-types.ts';
 import {
-  DELEGATIONS, foundDelegation, isStoppedWithFinalizer, isDelegateGone, planRunOnceRemoval, planChaperonDeletion,
+  DELEGATIONS, foundDelegation, isDelegateGone, isStoppedWithFinalizer, planChaperonDeletion,
+  planRunOnceFinalizerRemoval,
 } from '../../../../model/delegate/delegation.ts';
 import { toDelegatePodRecord, type Chaperon } from '../../../../model/delegate/cached-delegate.ts';
 import {
@@ -109,19 +110,19 @@ describe('planChaperonDeletion', () => {
   });
 });
 
-describe('planRunOnceRemoval', () => {
+describe('planRunOnceFinalizerRemoval', () => {
   it('removes our finalizer and keeps those of others in their order, in the version that was observed', () => {
     const other: fc.Arbitrary<string> = fc.constantFrom('example.com/a', 'example.com/b', 'example.com/c');
     fc.assert(fc.property(fc.uniqueArray(other), fc.nat({ max: 3 }), (others, at) => {
       const [command, ...more] =
-        planRunOnceRemoval(aDirect(withFinalizers(...others.toSpliced(at, 0, RUN_ONCE_FINALIZER))));
+        planRunOnceFinalizerRemoval(aDirect(withFinalizers(...others.toSpliced(at, 0, RUN_ONCE_FINALIZER))));
       assert.ok(command?.kind === 'patch' && more.length === 0);
       assert.deepEqual(command.at, { namespace: 'team-a', name: 'web-abc' });
       assert.deepEqual(command.patch, { metadata: { resourceVersion: '1', finalizers: others } });
     }));
   });
 
-  it('does nothing to one without the finalizer', () => assert.deepEqual(planRunOnceRemoval(aDirect()), []));
+  it('does nothing to one without the finalizer', () => assert.deepEqual(planRunOnceFinalizerRemoval(aDirect()), []));
 });
 
 describe('a proxy', () => {
