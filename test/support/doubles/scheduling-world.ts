@@ -1,4 +1,4 @@
-// A source and its targets without any server, for the real scheduling loop: informers that are told what they see,
+// A source and its targets without any server, for the real scheduling loop: informers whose records a test sets,
 // clients that do at once what a test lets them do, and virtual time. Nothing here decides anything.
 import type { TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -22,8 +22,8 @@ import { SILENT } from './scripted-api-server.ts';
 
 type Listener<R> = (key: string, before: R | undefined, after: R | undefined) => void;
 
-/** An informer whose records a test tells. */
-export class ToldInformer<R> {
+/** An informer whose records a test sets. */
+export class FakeInformer<R> {
   readonly #records = new Map<string, R>();
   readonly #listeners: Listener<R>[] = [];
 
@@ -40,7 +40,7 @@ export class ToldInformer<R> {
   }
 
   /** The record is new or has changed; undefined: it is gone. */
-  tell(key: string, after: R | undefined): void {
+  set(key: string, after: R | undefined): void {
     const before = this.#records.get(key);
     if (after === undefined) this.#records.delete(key);
     else this.#records.set(key, after);
@@ -51,17 +51,17 @@ export class ToldInformer<R> {
 /** What a target's API server makes of a create. */
 export type CreateAnswer = 'made' | 'made, not seen yet' | 'made, answer lost' | 'silence' | Error;
 
-/** A target as a test moves it. */
-export class ToldTarget {
+/** A target whose objects and health a test sets. */
+export class FakeTarget {
   readonly ref: TargetRef;
   readonly key: string;
   readonly nodeName: string;
-  readonly chaperons = new ToldInformer<Chaperon>();
-  readonly delegates = new ToldInformer<DelegatePod>();
+  readonly chaperons = new FakeInformer<Chaperon>();
+  readonly delegates = new FakeInformer<DelegatePod>();
   /** What the API server has stored, which informers may not have seen. */
   readonly stored = new Map<string, PodChaperon>();
   /** UIDs of the pods whose creates arrived. */
-  readonly asked: string[] = [];
+  readonly creates: string[] = [];
   /** Keys of the chaperons whose deadline was removed. */
   readonly released: string[] = [];
   /** Deadlines before which all candidates are confirmed, as announced. */
@@ -121,15 +121,15 @@ export class ToldTarget {
   }
 
   /** The watch delivers what is stored, all of it: it keeps the order of what happened. */
-  show(): void {
+  deliver(): void {
     this.#seen = this.#version;
     for (const [key, stored] of this.stored) {
-      if (this.chaperons.get(key)?.uid !== stored.metadata.uid) this.chaperons.tell(key, toChaperonRecord(stored));
+      if (this.chaperons.get(key)?.uid !== stored.metadata.uid) this.chaperons.set(key, toChaperonRecord(stored));
     }
   }
 
   /** Its scheduler, or a kubelet, says something about the delegate of a pod. */
-  say(uid: string, status: PodStatus, deleted = false): void {
+  setStatus(uid: string, status: PodStatus, deleted = false): void {
     const chaperon = this.#of(uid);
     if (chaperon === undefined) return;
     this.#version += 1;
@@ -141,7 +141,7 @@ export class ToldTarget {
       },
       spec: chaperon.spec, status,
     };
-    this.delegates.tell(keyOf(chaperon), toDelegatePodRecord(pod));
+    this.delegates.set(keyOf(chaperon), toDelegatePodRecord(pod));
   }
 
   /** When the candidate of a pod must be confirmed; undefined where it need not be. */
@@ -161,7 +161,7 @@ export class ToldTarget {
   #create(chaperon: PodChaperon): Promise<unknown> {
     const { onCreate, stored } = this;
     const uid = chaperon.metadata.labels?.[PARENT_UID_LABEL] ?? '';
-    this.asked.push(uid);
+    this.creates.push(uid);
     if (onCreate instanceof Error) return Promise.reject(onCreate);
     if (onCreate === 'silence') return new Promise(() => undefined);
     if (stored.has(keyOf(chaperon))) return Promise.reject(new ApiError(409, 'AlreadyExists', 'it exists'));
@@ -172,7 +172,7 @@ export class ToldTarget {
     } };
     stored.set(keyOf(made), made);
     if (onCreate === 'made, answer lost') return Promise.reject(new ApiError(504, 'Timeout', 'a proxy gave up'));
-    if (onCreate !== 'made, not seen yet') this.show();
+    if (onCreate !== 'made, not seen yet') this.deliver();
     return Promise.resolve(made);
   }
 
@@ -189,9 +189,9 @@ export class ToldTarget {
   remove(key: string): void {
     this.#version += 1;
     this.stored.delete(key);
-    this.delegates.tell(key, undefined);
-    this.chaperons.tell(key, undefined);
-    this.show();
+    this.delegates.set(key, undefined);
+    this.chaperons.set(key, undefined);
+    this.deliver();
   }
 
   readonly #client = {
@@ -213,7 +213,7 @@ export class ToldTarget {
       if (stored !== undefined) {
         const { [CONFIRM_BEFORE_ANNOTATION]: _gone, ...annotations } = stored.metadata.annotations ?? {};
         this.stored.set(key, { ...stored, metadata: { ...stored.metadata, annotations } });
-        this.chaperons.tell(key, toChaperonRecord(this.stored.get(key)!));
+        this.chaperons.set(key, toChaperonRecord(this.stored.get(key)!));
       }
       return Promise.resolve({});
     },
@@ -254,13 +254,13 @@ export interface SchedulingWorld {
   readonly pods: ReadonlyMap<string, Pod>;
   /** What the next binds come to. */
   onBind: Error | undefined;
-  target(name: string): ToldTarget;
+  target(name: string): FakeTarget;
   /** A pod is new or has changed. */
   put(pod: Pod): Promise<void>;
   /** The API server has removed a pod. */
   forget(key: string): Promise<void>;
   /** A target has changed: tells the scheduler, and lets it work. */
-  changed(name: string, change: Partial<Pick<ToldTarget, 'isReady' | 'silentMs' | 'hasSession'>>): Promise<void>;
+  changed(name: string, change: Partial<Pick<FakeTarget, 'isReady' | 'silentMs' | 'hasSession'>>): Promise<void>;
   /** A target was removed from the source. */
   removed(name: string): Promise<void>;
   /** The placement policies are these from now on. */
@@ -291,10 +291,10 @@ export async function aSchedulingWorld(
   t.mock.method(performance, 'now', () => now);
   const stop = new AbortController();
   t.after(() => stop.abort());
-  const proxies = new ToldInformer<ProxyPod>();
+  const proxies = new FakeInformer<ProxyPod>();
   const pods = new Map<string, Pod>();
   const [writes, events]: [SourceWrite[], EventRecord[]] = [[], []];
-  const targets = new Map(names.map((name) => [name, new ToldTarget({ kind: 'ClusterTarget', name })]));
+  const targets = new Map(names.map((name) => [name, new FakeTarget({ kind: 'ClusterTarget', name })]));
   const all = () => [...targets.values()];
   type TargetEvent = 'sessionOpened' | 'changed' | 'becameReady' | 'removed';
   type TargetListener = Record<TargetEvent, undefined | ((...told: unknown[]) => void)>;
@@ -304,11 +304,11 @@ export async function aSchedulingWorld(
   let currentBook = book;
   const put = (pod: Pod): void => {
     pods.set(keyOf(pod), pod);
-    proxies.tell(keyOf(pod), toProxyPodRecord(pod));
+    proxies.set(keyOf(pod), toProxyPodRecord(pod));
   };
   const remove = (key: string): void => {
     pods.delete(key);
-    proxies.tell(key, undefined);
+    proxies.set(key, undefined);
   };
   const bind = (key: string, { uid, annotations }: ObjectMeta, node: string): Promise<unknown> => {
     if (world.onBind !== undefined) return Promise.reject(world.onBind);
@@ -365,7 +365,7 @@ export async function aSchedulingWorld(
   };
   const tell = (kind: TargetEvent, ...told: unknown[]): void =>
     listeners.forEach((listener) => listener[kind]?.(...told));
-  const tellChanged = (target: ToldTarget): void => {
+  const tellChanged = (target: FakeTarget): void => {
     tell('changed', target);
     if (ready.note(target.key, target.isReady, { labels: {}, spec: {}, hasLeft: false })) tell('becameReady', target);
   };

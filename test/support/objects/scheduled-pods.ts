@@ -4,7 +4,7 @@ import type { Pod } from '../../../api/objects/core.ts';
 import { ApiError } from '../../../kubernetes/flow/api-error.ts';
 import { toProxyPodRecord } from '../../../model/proxy/proxy-pod.ts';
 import { aProxy, named, withRequests, withSpec, withUid, type Change } from './builders.ts';
-import { aSchedulingWorld, type SchedulingWorld, type ToldTarget } from '../doubles/scheduling-world.ts';
+import { aSchedulingWorld, type SchedulingWorld, type FakeTarget } from '../doubles/scheduling-world.ts';
 
 /** Room for anything. */
 export const ROOM = { cpu: '64', memory: '256Gi', pods: '110' };
@@ -40,7 +40,7 @@ export async function sent(t: TestContext, ...changes: Change<Pod>[]) {
 }
 
 /** A pod before it is sent; `prepare` moves the targets first. */
-export async function before(t: TestContext, prepare: (a: ToldTarget, b: ToldTarget) => void) {
+export async function before(t: TestContext, prepare: (a: FakeTarget, b: FakeTarget) => void) {
   const world = await aSchedulingWorld(t, ['a', 'b']);
   prepare(world.target('a'), world.target('b'));
   await world.put(aPodOf('u'));

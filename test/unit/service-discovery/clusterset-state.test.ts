@@ -4,17 +4,17 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { EXPORTED_SERVICES, OWN_EXPORT_LABEL } from '../../../api/kinds/service-discovery.ts';
 import { CLUSTERSET_GATEWAYS, CLUSTERSET_MEMBERS } from '../../../api/resource-types.ts';
 import { ClustersetState } from '../../../service-discovery/clusterset-state.ts';
-import { HeldCluster } from '../../support/doubles/held-cluster.ts';
+import { FakeCluster } from '../../support/doubles/fake-cluster.ts';
 import { SILENT } from '../../support/doubles/scripted-api-server.ts';
 import { exportOf } from '../../support/objects/exported-services.ts';
 import { gateway, member } from '../pod-plane/nodes/plane-objects.ts';
 
-let cluster: HeldCluster;
+let cluster: FakeCluster;
 let stop: AbortController;
 
 describe('what service discovery knows of the members', () => {
   beforeEach(() => {
-    [cluster, stop] = [new HeldCluster(), new AbortController()];
+    [cluster, stop] = [new FakeCluster(), new AbortController()];
   });
   afterEach(async () => {
     stop.abort();

@@ -14,7 +14,7 @@ import { Informer } from '../../../../kubernetes/watch/informer.ts';
 import {
   aDelegate, aNode, aPod, cordoned, inPhase, labelled, named, onNode, withAllocatable, withRequests, type Change,
 } from '../../../support/objects/builders.ts';
-import { HeldCluster, holdEachTest } from '../../../support/doubles/held-cluster.ts';
+import { FakeCluster, startEachTest } from '../../../support/doubles/fake-cluster.ts';
 import { SILENT } from '../../../support/doubles/scripted-api-server.ts';
 
 const GATHER_MS = 1_300;
@@ -25,7 +25,7 @@ const node = (name: string, ...changes: readonly Change<Node>[]) =>
 const running = (name: string, cpu: string): Pod =>
   aPod(named(name), onNode('one'), inPhase('Running'), withRequests({ cpu }));
 
-let cluster: HeldCluster;
+let cluster: FakeCluster;
 let stop: AbortController;
 let now = 0;
 
@@ -61,8 +61,8 @@ async function change(make: () => void): Promise<void> {
   await cluster.settled();
 }
 
-const withCluster = (): void => holdEachTest(() => {
-  [cluster, stop, now] = [new HeldCluster(), new AbortController(), 1_000_000];
+const withCluster = (): void => startEachTest(() => {
+  [cluster, stop, now] = [new FakeCluster(), new AbortController(), 1_000_000];
   return { cluster, stop, now: () => now };
 });
 
@@ -181,7 +181,7 @@ describe('the place of a summary', () => {
 
   it('is the source for a target without a controller of its own, where nobody stops them', async () => {
     cluster.put(NODES, node('one', labelled({ zone: 'a' })));
-    const source = new HeldCluster();
+    const source = new FakeCluster();
     await started({ storedInSource: { source: source.client, name: 'admiralty-eu' } });
     const [{ metadata, free } = assert.fail()] = await within(0, source);
     assert.deepEqual([metadata.name, metadata.annotations, free, cluster.writes], ['admiralty-eu', {}, ROOM, []]);

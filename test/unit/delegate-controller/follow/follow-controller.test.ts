@@ -8,7 +8,7 @@ import { toCopy } from '../../../../delegate-controller/copies/followed-copy.ts'
 import { FOLLOWED_KINDS, type FollowedKind } from '../../../../delegate-controller/copies/followed-kinds.ts';
 import { startFollow } from '../../../../delegate-controller/follow/follow-controller.ts';
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
-import { HeldCluster } from '../../../support/doubles/held-cluster.ts';
+import { FakeCluster } from '../../../support/doubles/fake-cluster.ts';
 import { SILENT } from '../../../support/doubles/scripted-api-server.ts';
 
 type Told = (key: string, before: undefined, after: { readonly parentKey: string }) => void;
@@ -20,7 +20,7 @@ const kindOf = (wanted: ResourceType): FollowedKind =>
 function following(t: TestContext, { nodeName, ...needs }: {
   readonly nodeName?: string; readonly references: readonly string[]; readonly labels: object
 }) {
-  const [source, remote, stop] = [new HeldCluster(), new HeldCluster(), new AbortController()];
+  const [source, remote, stop] = [new FakeCluster(), new FakeCluster(), new AbortController()];
   t.after(async () => {
     stop.abort();
     await source.settled();
@@ -82,10 +82,10 @@ it('a Service that loses its selector leaves the target', async (t) => {
   remote.put(SERVICES, { ...copy, metadata: { ...copy.metadata, uid: 'c' } });
   arrive();
   await source.settled();
-  assert.deepEqual(remote.asked(), []);
+  assert.deepEqual(remote.takeWrites(), []);
   source.put(SERVICES, selecting({}));
   await source.settled();
-  assert.deepEqual(remote.asked(), ['delete services shop/web']);
+  assert.deepEqual(remote.takeWrites(), ['delete services shop/web']);
 });
 
 it('a copy of another source is in the way of one, and is not said to be nobody\'s', async (t) => {
@@ -120,7 +120,7 @@ for (const [what, created, asked] of [
   arrive();
   for (let turn = 0; turn < 4; turn += 1) await source.settled();
   assert.deepEqual(
-    remote.asked(), ['patch', 'create', ...(asked === undefined ? [] : [asked])].map(
+    remote.takeWrites(), ['patch', 'create', ...(asked === undefined ? [] : [asked])].map(
       (verb) => `${verb} configmaps shop/settings`,
     ),
   );

@@ -7,7 +7,7 @@ import { CONFIG_MAPS, INGRESSES, SECRETS, SERVICES } from '../../../../api/resou
 import { FOLLOWED_KINDS, type FollowedKind } from '../../../../delegate-controller/copies/followed-kinds.ts';
 import { FollowedSources } from '../../../../delegate-controller/follow/followed-objects.ts';
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
-import { HeldCluster, holdEachTest, watchedPath } from '../../../support/doubles/held-cluster.ts';
+import { FakeCluster, startEachTest, watchedPath } from '../../../support/doubles/fake-cluster.ts';
 import { SILENT } from '../../../support/doubles/scripted-api-server.ts';
 
 const kindOf = (plural: string): FollowedKind =>
@@ -18,7 +18,7 @@ const object = (name: string, more: object = {}, namespace = 'shop'): Kubernetes
   ({ metadata: { namespace, name, uid: `uid-of-${name}` }, ...more });
 const service = (name: string, selector?: object): KubernetesObject => object(name, { spec: { selector } });
 
-let cluster: HeldCluster;
+let cluster: FakeCluster;
 let stop: AbortController;
 /** What was told, a line each. */
 let told: string[] = [];
@@ -40,8 +40,8 @@ async function started(): Promise<FollowedSources> {
 const take = (): readonly string[] => told.splice(0).toSorted();
 const watches = (): readonly string[] => [...cluster.watched.values()].toSorted();
 
-const withCluster = (): void => holdEachTest(() => {
-  [cluster, stop, told] = [new HeldCluster(), new AbortController(), []];
+const withCluster = (): void => startEachTest(() => {
+  [cluster, stop, told] = [new FakeCluster(), new AbortController(), []];
   return { cluster, stop };
 });
 

@@ -13,7 +13,7 @@ import {
 import type { TargetPod } from '../../../../delegate-controller/target-cache/target-pod.ts';
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
 import { aChaperon, labelled, named, withRequests, withUid, type Change } from '../../../support/objects/builders.ts';
-import { HeldCluster, holdEachTest } from '../../../support/doubles/held-cluster.ts';
+import { FakeCluster, startEachTest } from '../../../support/doubles/fake-cluster.ts';
 import { SILENT } from '../../../support/doubles/scripted-api-server.ts';
 
 const SOURCE = 'c1';
@@ -26,7 +26,7 @@ const pod = (phase: PodPhase, chaperonUid = 'chaperon-uid'): TargetPod =>
   ({ key: 'team-a/web-abc', uid: 'p', phase, terminating: false, chaperonUid });
 const KEY = 'team-a/web-abc';
 
-let cluster: HeldCluster;
+let cluster: FakeCluster;
 let stop: AbortController;
 /** The clock of the process, in ms. */
 let now = 0;
@@ -50,8 +50,8 @@ interface WrittenStatus {
 /** Statuses that were written since the last call. */
 const written = (): readonly WrittenStatus[] => cluster.writes.splice(0).map(({ body }) => body as WrittenStatus);
 
-const withCluster = (): void => holdEachTest(() => {
-  cluster = new HeldCluster();
+const withCluster = (): void => startEachTest(() => {
+  cluster = new FakeCluster();
   stop = new AbortController();
   return { cluster, stop, now: () => now };
 });
@@ -153,7 +153,7 @@ describe('the status of a share', () => {
     await cluster.settled();
     mock.timers.tick(60_000);
     await cluster.settled();
-    assert.deepEqual(cluster.asked(), []);
+    assert.deepEqual(cluster.takeWrites(), []);
   });
 
   it('follows what is used, at most every five seconds', async () => {
@@ -184,7 +184,7 @@ describe('the status of a share', () => {
     all.admit('a/x', chaperon('1'));
     tellOfPod('a/x', before, after as TargetPod | undefined);
     await cluster.settled();
-    assert.deepEqual(cluster.asked(), []);
+    assert.deepEqual(cluster.takeWrites(), []);
   });
 
   it('that is gone meanwhile is no failure', async () => {
@@ -195,7 +195,7 @@ describe('the status of a share', () => {
     await cluster.settled();
     mock.timers.tick(60_000);
     await cluster.settled();
-    assert.deepEqual(cluster.asked(), []);
+    assert.deepEqual(cluster.takeWrites(), []);
   });
 
   it('is told to nobody: what is published changes with the spec alone', async () => {

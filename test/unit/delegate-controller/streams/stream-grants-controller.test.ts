@@ -15,7 +15,7 @@ import type { PolicyRule, RoleObject } from '../../../../model/access/rbac-objec
 import {
   aChaperon, annotated, inNamespace, labelled, named, terminating, withUid, type Change,
 } from '../../../support/objects/builders.ts';
-import { HeldCluster, holdEachTest } from '../../../support/doubles/held-cluster.ts';
+import { FakeCluster, startEachTest } from '../../../support/doubles/fake-cluster.ts';
 import { SILENT } from '../../../support/doubles/scripted-api-server.ts';
 
 const HOUR_MS = 3_600_000;
@@ -36,7 +36,7 @@ const asking = (requestedAt = 't', ...changes: readonly Change<PodChaperon>[]): 
     annotated({ [STREAMS_REQUESTED_ANNOTATION]: requestedAt }), labelled({ [PARENT_CLUSTER_LABEL]: 'c1' }), ...changes,
   );
 
-let cluster: HeldCluster;
+let cluster: FakeCluster;
 let stop: AbortController;
 let now = 0;
 
@@ -61,19 +61,19 @@ async function started(sources: readonly SourceRule[] | 'unknown' = [SOURCE]) {
     observe: async (chaperon: PodChaperon, key = `${chaperon.metadata.namespace}/${chaperon.metadata.name}`) => {
       grants.observe(key, chaperon);
       await cluster.settled();
-      return cluster.asked();
+      return cluster.takeWrites();
     },
     replacePod: async (key: string, chaperonUid: string) => {
       pods.set(key, chaperonUid);
       for (const listener of podListeners) listener(key, { uid: 'one' }, { uid: 'other' });
       await cluster.settled();
-      return cluster.asked();
+      return cluster.takeWrites();
     },
     useSources: async (next: readonly SourceRule[]) => {
       known.all = next;
       said.sources();
       await cluster.settled();
-      return cluster.asked();
+      return cluster.takeWrites();
     },
   };
 }
@@ -83,11 +83,11 @@ async function within(ms: number): Promise<string[]> {
   now += ms;
   mock.timers.tick(ms);
   await cluster.settled();
-  return cluster.asked();
+  return cluster.takeWrites();
 }
 
-const withCluster = (): void => holdEachTest(() => {
-  cluster = new HeldCluster();
+const withCluster = (): void => startEachTest(() => {
+  cluster = new FakeCluster();
   stop = new AbortController();
   now = 10 * HOUR_MS;
   return { cluster, stop, now: () => now };
@@ -166,7 +166,7 @@ describe('Roles that were there before', () => {
     cluster.put(ROLES, aRole([of('web-abc')]));
     cluster.failures.push(new ApiError(404, 'NotFound', '-'), new ApiError(404, 'NotFound', '-'));
     await started();
-    assert.deepEqual(cluster.asked(), WITHDRAWN);
+    assert.deepEqual(cluster.takeWrites(), WITHDRAWN);
   });
 
   for (const [what, rules] of [['no names', [of()]], ['no rules', []], ['rules that are null', null]] as const) {
@@ -174,7 +174,7 @@ describe('Roles that were there before', () => {
       const { grants } = await started();
       cluster.put(ROLES, aRole(rules));
       await cluster.settled();
-      assert.deepEqual(cluster.asked(), []);
+      assert.deepEqual(cluster.takeWrites(), []);
       assert.equal(grants.release('team-a/web-abc'), true);
     });
   }
@@ -201,7 +201,7 @@ describe('a pod that is to be deleted', () => {
     await observe(asking());
     assert.equal(grants.release('team-a/web-abc'), false);
     await cluster.settled();
-    assert.deepEqual(cluster.asked(), WITHDRAWN);
+    assert.deepEqual(cluster.takeWrites(), WITHDRAWN);
     assert.equal(grants.release('team-a/web-abc'), false);
     now += 999;
     assert.equal(grants.release('team-a/web-abc'), false);

@@ -9,7 +9,7 @@ import type { RegisteredCluster } from '../../../../discovery/entry/registered-c
 import type { Registry } from '../../../../discovery/entry/registry.ts';
 import { RegistryFollower, type FollowedRegistry } from '../../../../discovery/watch/registry-follower.ts';
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
-import { HeldCluster, watchedPath } from '../../../support/doubles/held-cluster.ts';
+import { FakeCluster, watchedPath } from '../../../support/doubles/fake-cluster.ts';
 import { SILENT } from '../../../support/doubles/scripted-api-server.ts';
 
 const kind = { group: 'g.example', plural: 'clusters', kind: 'Cluster', namespaced: true, versions: ['v2', 'v1'] };
@@ -45,7 +45,7 @@ const REGISTRY: Registry = {
   }),
 };
 
-let cluster: HeldCluster;
+let cluster: FakeCluster;
 let follower: RegistryFollower;
 let changes = 0;
 
@@ -76,7 +76,7 @@ const watches = (): readonly string[] =>
 
 describe('a registry', () => {
   beforeEach(() => {
-    [cluster, changes] = [new HeldCluster(), 0];
+    [cluster, changes] = [new FakeCluster(), 0];
     mock.timers.enable({ apis: ['setTimeout'] });
   });
   afterEach(async () => {

@@ -8,7 +8,7 @@ import { BrokerRefusal, type BrokerRequest } from '../../../../gateway/broker/br
 import { ExportSharing } from '../../../../gateway/broker/export-sharing.ts';
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
 import { exportOf } from '../../../support/objects/exported-services.ts';
-import { HeldCluster } from '../../../support/doubles/held-cluster.ts';
+import { FakeCluster } from '../../../support/doubles/fake-cluster.ts';
 
 const ACCESS = { brokerUrl: 'https://broker.test', authority: '' };
 const own = (name: string, spec: Partial<ExportedService['spec']> = {}): ExportedService => {
@@ -19,7 +19,7 @@ const own = (name: string, spec: Partial<ExportedService['spec']> = {}): Exporte
 describe('exports of a member', () => {
   let stop: AbortController;
   const refusals = new Map<string, number>();
-  let cluster: HeldCluster;
+  let cluster: FakeCluster;
   let sharing: ExportSharing;
   let asked: string[] = [];
   let lines: string[] = [];
@@ -27,7 +27,7 @@ describe('exports of a member', () => {
 
   beforeEach(async () => {
     mock.method(performance, 'now', () => now);
-    [stop, cluster, asked, lines, now] = [new AbortController(), new HeldCluster(), [], [], 1_000];
+    [stop, cluster, asked, lines, now] = [new AbortController(), new FakeCluster(), [], [], 1_000];
     refusals.clear();
     const ask = async <T>(_access: object, { method, path }: BrokerRequest): Promise<T> => {
       const name = path.split('/').at(-1) ?? '';
@@ -94,18 +94,18 @@ describe('exports of a member', () => {
   const others = ['x', 'y'].map((name) => exportOf('us', { name }));
   for (const [what, news] of [['at first', { exports: others }], ['later', { changedExports: others }]] as const) {
     it(`of others are copied although one copy is rejected, ${what}; it is tried again after a minute`, async () => {
-      cluster.asked();
+      cluster.takeWrites();
       cluster.failures.push(new ApiError(422, 'Invalid', 'no'));
       await sharing.receive('eu', news, stop.signal);
       const copied = (name: string) => `apply exportedservices isthmus-system/us.shop.${name}`;
-      assert.deepEqual(cluster.asked().filter((line) => line.startsWith('apply')), [copied('x'), copied('y')]);
+      assert.deepEqual(cluster.takeWrites().filter((line) => line.startsWith('apply')), [copied('x'), copied('y')]);
       assert.match(lines.join(), /"export":"us\.shop\.x"/);
       await sharing.retry(stop.signal);
-      assert.deepEqual(cluster.asked(), []);
+      assert.deepEqual(cluster.takeWrites(), []);
       now += 60_000;
       for (const asked of [[copied('x')], []]) {
         await sharing.retry(stop.signal);
-        assert.deepEqual(cluster.asked(), asked);
+        assert.deepEqual(cluster.takeWrites(), asked);
       }
     });
   }

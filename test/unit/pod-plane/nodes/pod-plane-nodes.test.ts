@@ -11,18 +11,18 @@ import { campaign } from '../../../../pod-plane/nodes/pod-plane-node-controller.
 import type { RouteAgentFacts } from '../../../../pod-plane/nodes/route-agent.ts';
 import { toPlaneKeySecret } from '../../../../pod-plane/plan/plane-keys.ts';
 import { newPrivateKey } from '../../../../pod-plane/wireguard/make-wireguard-key.ts';
-import { HeldCluster } from '../../../support/doubles/held-cluster.ts';
+import { FakeCluster } from '../../../support/doubles/fake-cluster.ts';
 import { SILENT } from '../../../support/doubles/scripted-api-server.ts';
 import { endpoint, lease, member, NAMESPACE, node, OWN } from './plane-objects.ts';
 
 const KEY = newPrivateKey();
 
-let cluster: HeldCluster;
+let cluster: FakeCluster;
 let stop: AbortController;
 
 describe('the part of a node', () => {
   beforeEach(() => {
-    [cluster, stop] = [new HeldCluster(), new AbortController()];
+    [cluster, stop] = [new FakeCluster(), new AbortController()];
     mock.timers.enable({ apis: ['setTimeout', 'setInterval', 'Date'] });
   });
   afterEach(async () => {
@@ -131,7 +131,7 @@ describe('the part of a node', () => {
     const spec = { addresses, publicKeys: [publicKeyOf(KEY)] };
     cluster.put(CLUSTERSET_ENDPOINTS, endpoint('eu', spec, { [OWN_ENDPOINT_LABEL]: 'true' }));
     await started();
-    assert.deepEqual(cluster.asked(), []);
+    assert.deepEqual(cluster.takeWrites(), []);
   });
 
   it('is to let go of a member that has left, and to take one that has come', async () => {

@@ -9,16 +9,16 @@ import {
   CLUSTERSET_ENDPOINTS, CLUSTERSET_GATEWAYS, CLUSTERSET_MEMBERS, LEASES, NODES,
 } from '../../../../api/resource-types.ts';
 import { PodPlaneState } from '../../../../pod-plane/nodes/pod-plane-state.ts';
-import { HeldCluster } from '../../../support/doubles/held-cluster.ts';
+import { FakeCluster } from '../../../support/doubles/fake-cluster.ts';
 import { SILENT } from '../../../support/doubles/scripted-api-server.ts';
 import { endpoint, gateway, lease, member, NAMESPACE, node, OWN } from './plane-objects.ts';
 
-let cluster: HeldCluster;
+let cluster: FakeCluster;
 let stop: AbortController;
 
 describe('what a node knows of its pod plane', () => {
   beforeEach(() => {
-    [cluster, stop] = [new HeldCluster(), new AbortController()];
+    [cluster, stop] = [new FakeCluster(), new AbortController()];
   });
   afterEach(async () => {
     stop.abort();

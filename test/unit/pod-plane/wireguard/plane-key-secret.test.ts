@@ -8,17 +8,17 @@ import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
 import { beginRotation, PLANE_KEY_SECRET, SPREAD_MS, toPlaneKeySecret } from '../../../../pod-plane/plan/plane-keys.ts';
 import { newPrivateKey } from '../../../../pod-plane/wireguard/make-wireguard-key.ts';
 import { keepPlaneKeys } from '../../../../pod-plane/wireguard/plane-key-secret.ts';
-import { HeldCluster } from '../../../support/doubles/held-cluster.ts';
+import { FakeCluster } from '../../../support/doubles/fake-cluster.ts';
 
 const NAMESPACE = 'isthmus-system';
 const NOW = Date.parse('2026-01-01T00:00:00Z');
 const [KEY, NEXT] = [newPrivateKey(), newPrivateKey()];
 
-let cluster: HeldCluster;
+let cluster: FakeCluster;
 
 describe('the Secret of the key', () => {
   beforeEach(() => {
-    cluster = new HeldCluster();
+    cluster = new FakeCluster();
     mock.timers.enable({ apis: ['Date'], now: NOW });
   });
   afterEach(() => mock.timers.reset());
@@ -30,12 +30,12 @@ describe('the Secret of the key', () => {
     cluster.put(SECRETS, toPlaneKeySecret(NAMESPACE, KEY));
     cluster.failures.push(new ApiError(409, 'AlreadyExists', 'secrets "isthmus-pod-plane" already exists'));
     assert.deepEqual((await keys()).publicKeys, [publicKeyOf(KEY)]);
-    assert.deepEqual(cluster.asked(), [`create secrets ${NAMESPACE}/${PLANE_KEY_SECRET}`]);
+    assert.deepEqual(cluster.takeWrites(), [`create secrets ${NAMESPACE}/${PLANE_KEY_SECRET}`]);
   });
 
   it('that holds no key is told of, and not overwritten', async () => {
     await assert.rejects(keys(toPlaneKeySecret(NAMESPACE, 'no key')), /holds no key of WireGuard .* delete it/);
-    assert.deepEqual(cluster.asked(), []);
+    assert.deepEqual(cluster.takeWrites(), []);
   });
 
   it('waits again for as long while the broker has not told the others, as while it is down', async () => {
@@ -58,7 +58,7 @@ describe('the Secret of the key', () => {
       metadata: { ...secret.metadata, resourceVersion: '7' },
     };
     assert.equal((await keys(begun)).privateKey, KEY);
-    assert.deepEqual(cluster.asked(), []);
+    assert.deepEqual(cluster.takeWrites(), []);
     mock.timers.tick(SPREAD_MS);
     assert.equal((await keys(begun)).privateKey, NEXT);
     const [{ body } = assert.fail()] = cluster.writes;

@@ -26,7 +26,7 @@ async function aGroup(t: TestContext, cpu: Readonly<Record<string, string>> = { 
   await world.put(member('two', minCount));
   const homes = () => ['one', 'two'].map((uid) => homesOf(world, uid, Object.keys(cpu))[0]);
   const say = async (uid: string, status: typeof SCHEDULED | typeof REJECTED) => {
-    world.target(homesOf(world, uid)[0]!).say(uid, status);
+    world.target(homesOf(world, uid)[0]!).setStatus(uid, status);
     await world.settled();
   };
   const binds = () => writesOf(world).filter((what) => what.startsWith('bind'));
@@ -37,9 +37,9 @@ describe('a group', () => {
   it('waits for its last member, and is then sent at once', async (t) => {
     const world = await aSchedulingWorld(t, ['a']);
     await world.put(member('one'));
-    assert.deepEqual([world.target('a').asked, writesOf(world)[0]?.includes('GroupIncomplete')], [[], true]);
+    assert.deepEqual([world.target('a').creates, writesOf(world)[0]?.includes('GroupIncomplete')], [[], true]);
     await world.put(member('two'));
-    assert.deepEqual(world.target('a').asked.toSorted((one, other) => (one < other ? -1 : 1)), ['one', 'two']);
+    assert.deepEqual(world.target('a').creates.toSorted((one, other) => (one < other ? -1 : 1)), ['one', 'two']);
   });
   it('is told once that it waits, however many of its pods come one by one', async (t) => {
     const world = await aSchedulingWorld(t, ['a']);
@@ -140,10 +140,10 @@ describe('a group', () => {
     const world = await aSchedulingWorld(t, ['a']);
     await world.put(gated(member('one')));
     await world.put(member('two'));
-    assert.deepEqual([world.target('a').asked, world.cache.views.ledger.size], [[], 0]);
+    assert.deepEqual([world.target('a').creates, world.cache.views.ledger.size], [[], 0]);
     assert.ok(writesOf(world).some((what) => what.includes('GroupIncomplete')));
     await world.put(member('one'));
-    assert.deepEqual(world.target('a').asked.toSorted((one, other) => (one < other ? -1 : 1)), ['one', 'two']);
+    assert.deepEqual(world.target('a').creates.toSorted((one, other) => (one < other ? -1 : 1)), ['one', 'two']);
   });
   it('is placed anew when the target of a reserved place is removed before it was sent', async (t) => {
     const { world, homes } = await aGroup(t, { a: '2', b: '2', c: '8' });

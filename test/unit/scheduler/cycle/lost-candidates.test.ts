@@ -18,18 +18,18 @@ describe('a create of which nobody knows', () => {
   it('keeps the pod with its target, and is asked for again until it is known', async (t) => {
     const { world, a, b } = await before(t, (one) => (one.onCreate = new ApiError(504, 'Timeout', 'lost')));
     await world.pass(60_000);
-    assert.deepEqual([b.asked, a.asked.every((uid) => uid === 'u'), a.asked.length > 1], [[], true, true]);
+    assert.deepEqual([b.creates, a.creates.every((uid) => uid === 'u'), a.creates.length > 1], [[], true, true]);
     a.onCreate = 'made';
     await world.pass(60_000);
-    assert.deepEqual([homesOf(world, 'u'), b.asked], [['a'], []]);
+    assert.deepEqual([homesOf(world, 'u'), b.creates], [['a'], []]);
   });
   it('that was done is found, and not done twice', async (t) => {
     const { world, a, b } = await before(t, (one) => (one.onCreate = 'made, answer lost'));
     a.onCreate = 'made';
     await world.pass(5_000);
-    assert.deepEqual([a.holds, b.asked], [['u'], []]);
-    a.show();
-    a.say('u', SCHEDULED);
+    assert.deepEqual([a.holds, b.creates], [['u'], []]);
+    a.deliver();
+    a.setStatus('u', SCHEDULED);
     await world.settled();
     assert.deepEqual(writesOf(world), ['bind admiralty-a']);
   });
@@ -37,7 +37,7 @@ describe('a create of which nobody knows', () => {
     const { world, a, b } = await before(t, (one) => (one.onCreate = 'made, answer lost'));
     a.onCreate = FORBIDDEN;
     await world.pass(5_000);
-    assert.deepEqual([homesOf(world, 'u'), b.asked], [['a'], []]);
+    assert.deepEqual([homesOf(world, 'u'), b.creates], [['a'], []]);
   });
   const pool = { targets: {}, patch: [{ op: 'add', path: '/metadata/annotations/pool', value: 'eu' }] } as const;
   const missing = { targets: {}, patch: [{ op: 'remove', path: '/spec/priorityClassName' }] } as const;
@@ -60,9 +60,9 @@ describe('a create of which nobody knows', () => {
   it('is known by its answer, though the watch is behind', async (t) => {
     const { world, a, b } = await before(t, (one) => (one.onCreate = 'made, not seen yet'));
     await world.pass(60_000);
-    assert.deepEqual([a.asked, b.asked], [['u'], []], 'asked once');
-    a.show();
-    a.say('u', SCHEDULED);
+    assert.deepEqual([a.creates, b.creates], [['u'], []], 'asked once');
+    a.deliver();
+    a.setStatus('u', SCHEDULED);
     await world.settled();
     assert.deepEqual(writesOf(world), ['bind admiralty-a']);
   });
@@ -72,23 +72,23 @@ describe('a create of which nobody knows', () => {
     assert.equal(world.cache.podStateOf('u').pendingCreate?.kind, 'created');
     a.remove([...a.stored.keys()][0]!);
     await world.changed('a', {});
-    assert.equal(a.asked.filter((uid) => uid === 'u').length + b.asked.filter((uid) => uid === 'u').length, 2);
+    assert.equal(a.creates.filter((uid) => uid === 'u').length + b.creates.filter((uid) => uid === 'u').length, 2);
   });
   it('is not sent while it is not known how the target is asked', async (t) => {
     const { world, a, b } = await before(t, (one, other) => {
       one.mode = undefined;
       other.onCreate = FORBIDDEN;
     });
-    assert.deepEqual([a.asked, homesOf(world, 'u')], [[], []]);
+    assert.deepEqual([a.creates, homesOf(world, 'u')], [[], []]);
     a.mode = 'PodChaperon';
     await world.changed('a', {});
-    assert.deepEqual([a.holds, b.asked], [['u'], []]);
+    assert.deepEqual([a.holds, b.creates], [['u'], []]);
   });
   it('is over when its target is removed', async (t) => {
     const { world, b } = await before(t, (one) => (one.onCreate = new ApiError(504, 'Timeout', 'lost')));
     await world.removed('a');
     await world.pass(60_000);
-    assert.deepEqual(b.asked, ['u']);
+    assert.deepEqual(b.creates, ['u']);
   });
 });
 
@@ -96,9 +96,9 @@ describe('a candidate that is taken back', () => {
   const taking = async (t: TestContext, error: Error) => {
     const { world, a, b } = await sent(t);
     a.onDelete = error;
-    a.say('u', REJECTED);
+    a.setStatus('u', REJECTED);
     await world.settled();
-    a.say('u', SCHEDULED);
+    a.setStatus('u', SCHEDULED);
     await world.settled();
     return { world, a, b };
   };
@@ -106,16 +106,16 @@ describe('a candidate that is taken back', () => {
     it(`stays where its target rejects that with ${error.status}, and may be bound after all`, async (t) => {
       const { world, b } = await taking(t, error);
       await world.pass(30_000);
-      assert.deepEqual([writesOf(world), b.asked], [['bind admiralty-a'], []]);
+      assert.deepEqual([writesOf(world), b.creates], [['bind admiralty-a'], []]);
     });
   }
   it('is never bound where nobody knows whether it is deleted', async (t) => {
     const { world, a, b } = await taking(t, new ApiError(504, 'Timeout', 'lost'));
     await world.pass(30_000);
-    assert.deepEqual([writesOf(world), b.asked], [[], []]);
+    assert.deepEqual([writesOf(world), b.creates], [[], []]);
     a.onDelete = 'deleted';
     await world.pass(30_000);
-    assert.deepEqual([writesOf(world), a.asked.length + b.asked.length], [[], 2], 'it is placed anew');
+    assert.deepEqual([writesOf(world), a.creates.length + b.creates.length], [[], 2], 'it is placed anew');
   });
 });
 
@@ -138,7 +138,7 @@ describe('a target that stops unconfirmed candidates by itself', () => {
   });
   it('hears within a second of all that are bound, in one word', async (t) => {
     const { world, a } = await timed(t);
-    a.say('u', SCHEDULED);
+    a.setStatus('u', SCHEDULED);
     await world.settled();
     assert.deepEqual(a.announced, []);
     await world.pass(1_000);
@@ -148,7 +148,7 @@ describe('a target that stops unconfirmed candidates by itself', () => {
   });
   it('hears of what was bound while it was away when it is back', async (t) => {
     const { world, a } = await timed(t);
-    a.say('u', SCHEDULED);
+    a.setStatus('u', SCHEDULED);
     await world.settled();
     await world.changed('a', { isReady: false });
     await world.pass(5_000);
@@ -167,7 +167,7 @@ describe('a target that stops unconfirmed candidates by itself', () => {
       { ...chaperon, metadata: { ...chaperon.metadata, uid: 'earlier', resourceVersion: '50' } }, deadline,
     );
     a.stored.set('team-a/earlier', made);
-    a.show();
+    a.deliver();
     await world.settled();
     await world.pass(1_000);
     assert.deepEqual(a.announced, [new Date(deadline + 1).toISOString()]);
@@ -184,13 +184,13 @@ describe('a target that stops unconfirmed candidates by itself', () => {
     await world.pass(44_999);
     a.silentMs = 44_999;
     await world.put(aPodOf('u', withMetadata({ resourceVersion: '2' })));
-    assert.deepEqual(b.asked, []);
+    assert.deepEqual(b.creates, []);
     a.silentMs = 47_000;
     await world.pass(2_001);
-    assert.deepEqual([a.holds.toSorted(), b.asked], [['u', 'v'], ['u']], 'v has no deadline, and waits');
+    assert.deepEqual([a.holds.toSorted(), b.creates], [['u', 'v'], ['u']], 'v has no deadline, and waits');
     await world.changed('a', { isReady: true, silentMs: 0 });
     assert.deepEqual([a.holds.includes('u'), writesOf(world)], [false, []], 'what is left of it is deleted');
-    b.say('u', SCHEDULED);
+    b.setStatus('u', SCHEDULED);
     await world.settled();
     assert.deepEqual(world.writes, [{ pod: 'u', what: 'bind admiralty-b' }]);
   });
@@ -202,7 +202,7 @@ describe('a target that stops unconfirmed candidates by itself', () => {
     await world.changed('b', { isReady: true });
     await world.changed('a', { isReady: false, silentMs: 60_000 });
     await world.pass(50_000);
-    assert.deepEqual([b.asked.includes('w'), homesOf(world, 'w')], [true, ['b']]);
+    assert.deepEqual([b.creates.includes('w'), homesOf(world, 'w')], [true, ['b']]);
   });
   it('tells how long that takes', async (t) => {
     const { world } = await timed(t);
@@ -221,16 +221,16 @@ describe('a target that stops unconfirmed candidates by itself', () => {
   it('is left after ten seconds without a verdict all the same', async (t) => {
     const { world, b } = await timed(t);
     await world.pass(9_999);
-    assert.equal(b.asked.length, 0);
+    assert.equal(b.creates.length, 0);
     await world.pass(1);
-    assert.ok(b.asked.includes('u'));
+    assert.ok(b.creates.includes('u'));
   });
   it('need not stop the candidate of a pod that is gone: later ones are confirmed without it', async (t) => {
     const { world, a } = await timed(t);
     await world.changed('b', { isReady: false });
     await world.put(aPodOf('w', named('third')));
     await world.forget('team-a/web');
-    a.say('w', SCHEDULED);
+    a.setStatus('w', SCHEDULED);
     await world.settled();
     await world.pass(1_000);
     assert.equal(a.announced.length, 1);
@@ -240,13 +240,13 @@ describe('a target that stops unconfirmed candidates by itself', () => {
     const { world, b } = await timed(t);
     await world.changed('a', { isReady: false, silentMs: undefined });
     await world.pass(600_000);
-    assert.deepEqual(b.asked, []);
+    assert.deepEqual(b.creates, []);
   });
   it('must not stop one that it schedules late: the deadline goes before the bind', async (t) => {
     const { world, a } = await timed(t);
     await world.changed('a', { isReady: false });
     await world.pass(20_000);
-    a.say('u', SCHEDULED);
+    a.setStatus('u', SCHEDULED);
     await world.changed('a', { isReady: true });
     assert.deepEqual([a.released.length, a.deadlineOf('u'), writesOf(world)], [1, undefined, ['bind admiralty-a']]);
   });
@@ -259,13 +259,13 @@ describe('a target that is lost', () => {
     await world.pass(20_000);
     const looks = t.mock.method(world.cache, 'gatherCandidates').mock;
     for (let waits = 0; waits < 12; waits += 1) await world.pass(300_000);
-    assert.deepEqual([a.holds, b.asked, world.writes], [['u'], [], []]);
+    assert.deepEqual([a.holds, b.creates, world.writes], [['u'], [], []]);
     assert.equal(looks.callCount(), 12, 'and it is looked at every five minutes, not more often');
   });
   it('and has decided meanwhile gets the bind when it is back', async (t) => {
     const { world, a } = await sent(t);
     await world.changed('a', { isReady: false });
-    a.say('u', SCHEDULED);
+    a.setStatus('u', SCHEDULED);
     await world.settled();
     assert.deepEqual(world.writes, []);
     await world.changed('a', { isReady: true });
@@ -275,12 +275,12 @@ describe('a target that is lost', () => {
     const world = await aSchedulingWorld(t, ['a', 'b']);
     await world.changed('a', { isReady: false });
     await world.put(aPodOf('u'));
-    assert.deepEqual([world.target('a').asked, world.target('b').asked], [[], ['u']]);
+    assert.deepEqual([world.target('a').creates, world.target('b').creates], [[], ['u']]);
   });
   it('and removed from the source loses its pods to others', async (t) => {
     const { world, b } = await sent(t);
     await world.changed('a', { isReady: false });
     await world.removed('a');
-    assert.deepEqual(b.asked, ['u']);
+    assert.deepEqual(b.creates, ['u']);
   });
 });

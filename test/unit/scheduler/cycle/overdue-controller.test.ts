@@ -13,7 +13,7 @@ import {
 import {
   aProxy, onNode, terminating, withCondition, withMetadata, withSpec, withUid, type Change,
 } from '../../../support/objects/builders.ts';
-import { ToldInformer } from '../../../support/doubles/scheduling-world.ts';
+import { FakeInformer } from '../../../support/doubles/scheduling-world.ts';
 import { SILENT } from '../../../support/doubles/scripted-api-server.ts';
 
 const LOST: Delay = { target: 'ClusterTarget/c', mayHaveCandidate: true, outageMs: 0 };
@@ -28,7 +28,7 @@ function aWorld(t: TestContext, delay: Delay | (() => Delay) = NO_DELAY, isReady
   t.mock.method(performance, 'now', () => now);
   const stop = new AbortController();
   t.after(() => stop.abort());
-  const proxies = new ToldInformer<ProxyPod>();
+  const proxies = new FakeInformer<ProxyPod>();
   const writes: string[] = [];
   const events: EventRecord[] = [];
   const asked: number[] = [];
@@ -60,7 +60,7 @@ function aWorld(t: TestContext, delay: Delay | (() => Delay) = NO_DELAY, isReady
     for (let turn = 0; turn < 10; turn += 1) await nextTurn();
   };
   const tell = (...changes: Change<Pod>[]): Promise<void> => {
-    proxies.tell('team-a/web', toProxyPodRecord(aProxy(...changes)));
+    proxies.set('team-a/web', toProxyPodRecord(aProxy(...changes)));
     return settled();
   };
   const pass = async (ms: number): Promise<void> => {
@@ -115,7 +115,7 @@ describe('a pod without a node', () => {
   it('that was deleted in time is left alone', async (t) => {
     const { proxies, writes, tell, pass } = aWorld(t);
     await tell();
-    proxies.tell('team-a/web', undefined);
+    proxies.set('team-a/web', undefined);
     await pass(600_000);
     assert.deepEqual(writes, []);
   });

@@ -15,18 +15,18 @@ import { aBook, aClusterPolicy } from '../../../support/objects/placement.ts';
 import {
   aPodOf, before, FORBIDDEN, gated, homesOf, REJECTED, SCHEDULED, sent, writesOf,
 } from '../../../support/objects/scheduled-pods.ts';
-import { aSchedulingWorld, type SchedulingWorld, type ToldTarget } from '../../../support/doubles/scheduling-world.ts';
+import { aSchedulingWorld, type SchedulingWorld, type FakeTarget } from '../../../support/doubles/scheduling-world.ts';
 
 describe('a new pod', () => {
   it('is sent to one target, and bound once that has a node for it', async (t) => {
     const { world, a, b } = await sent(t);
-    assert.deepEqual([a.asked, b.asked, world.writes], [['u'], [], []]);
-    a.say('u', SCHEDULED);
+    assert.deepEqual([a.creates, b.creates, world.writes], [['u'], [], []]);
+    a.setStatus('u', SCHEDULED);
     await world.settled();
     assert.deepEqual(writesOf(world), ['bind admiralty-a']);
     assert.equal(world.events.at(-1)?.reason, 'Scheduled');
     await world.pass(600_000);
-    assert.deepEqual([a.asked, b.asked, writesOf(world).length], [['u'], [], 1]);
+    assert.deepEqual([a.creates, b.creates, writesOf(world).length], [['u'], [], 1]);
   });
   it('is sent with what it was made of: a scheduler that starts before the bind must know', async (t) => {
     const { a } = await sent(t);
@@ -35,22 +35,22 @@ describe('a new pod', () => {
   });
   it('is not sent while it has a gate, and is once it has none', async (t) => {
     const { world, a } = await sent(t, gated);
-    assert.deepEqual(a.asked, []);
+    assert.deepEqual(a.creates, []);
     await world.put(aPodOf('u'));
-    assert.deepEqual(a.asked, ['u']);
+    assert.deepEqual(a.creates, ['u']);
   });
   it('that did not pass the webhook is not sent, and told so', async (t) => {
     const { world, a, b } = await sent(t, withFinalizers());
-    assert.deepEqual([a.asked, b.asked], [[], []]);
+    assert.deepEqual([a.creates, b.creates], [[], []]);
     assert.match(writesOf(world)[0] ?? '', /any: RecordInvalid: finalizer .* is missing.*create it again/);
   });
   it('that is bound already is no business of the loop', async (t) => {
     const { a, b } = await sent(t, withSpec({ nodeName: 'admiralty-b' }));
-    assert.deepEqual([a.asked, b.asked], [[], []]);
+    assert.deepEqual([a.creates, b.creates], [[], []]);
   });
   it('that has ended is let go, not sent', async (t) => {
     const { world, a } = await sent(t, inPhase('Failed'));
-    assert.deepEqual([a.asked, writesOf(world)], [[], ['remove-finalizer']]);
+    assert.deepEqual([a.creates, writesOf(world)], [[], ['remove-finalizer']]);
   });
   it('without any target is told so once, and again when there is one', async (t) => {
     const world = await aSchedulingWorld(t, ['a']);
@@ -71,7 +71,7 @@ describe('a tier that opens after a wait', () => {
     const book = aBook(aClusterPolicy({ tiers }));
     const world = await aSchedulingWorld(t, ['a'], { book, serverTime: () => created + 61_000 });
     await world.put(aPodOf('u', withMetadata({ creationTimestamp: new Date(created).toISOString() })));
-    assert.deepEqual(world.target('a').asked, ['u'], writesOf(world).join());
+    assert.deepEqual(world.target('a').creates, ['u'], writesOf(world).join());
   });
 });
 
@@ -82,85 +82,85 @@ describe('pods that wait when the scheduler starts', () => {
       return aPodOf(uid, named(uid), withSpec({ priority }));
     });
     const world = await aSchedulingWorld(t, ['a'], { waiting });
-    assert.deepEqual(world.target('a').asked, ['of-100', 'of-7', 'of-0', 'of--5']);
+    assert.deepEqual(world.target('a').creates, ['of-100', 'of-7', 'of-0', 'of--5']);
   });
 });
 
 describe('a target that does not take a pod', () => {
   it('gets its candidate back after a no of its scheduler, and the next one is asked', async (t) => {
     const { world, a, b } = await sent(t);
-    a.say('u', REJECTED);
+    a.setStatus('u', REJECTED);
     await world.settled();
-    assert.deepEqual([a.holds, b.asked], [[], ['u']]);
-    b.say('u', SCHEDULED);
+    assert.deepEqual([a.holds, b.creates], [[], ['u']]);
+    b.setStatus('u', SCHEDULED);
     await world.settled();
     assert.deepEqual(writesOf(world), ['bind admiralty-b']);
   });
   it('is asked again five seconds later when nobody else has taken it', async (t) => {
     const { world, a, b } = await sent(t);
-    a.say('u', REJECTED);
+    a.setStatus('u', REJECTED);
     await world.settled();
-    b.say('u', REJECTED);
+    b.setStatus('u', REJECTED);
     await world.settled();
     assert.match(writesOf(world)[0] ?? '',
       /ClusterTarget\/a: Unschedulable: 0\/3 nodes.*ClusterTarget\/b: Unschedulable/);
     await world.pass(4_999);
-    assert.deepEqual([a.asked.length, b.asked.length], [1, 1]);
+    assert.deepEqual([a.creates.length, b.creates.length], [1, 1]);
     await world.pass(1);
-    assert.equal(a.asked.length + b.asked.length, 3);
+    assert.equal(a.creates.length + b.creates.length, 3);
   });
   it('is asked again after twice as long each time that it says no, at most after 40 s', async (t) => {
     const world = await aSchedulingWorld(t, ['a']);
     const a = world.target('a');
     await world.put(aPodOf('u'));
     for (const [times, ms] of [5_000, 10_000, 20_000, 40_000, 40_000].entries()) {
-      a.say('u', REJECTED);
+      a.setStatus('u', REJECTED);
       await world.settled();
       await world.pass(ms - 1);
-      assert.equal(a.asked.length, times + 1);
+      assert.equal(a.creates.length, times + 1);
       await world.pass(1);
-      assert.equal(a.asked.length, times + 2);
+      assert.equal(a.creates.length, times + 2);
     }
   });
   it('is not left while it stops pods of lower priority there for it', async (t) => {
     const { world, a, b } = await sent(t);
-    a.say('u', { ...REJECTED, nominatedNodeName: 'node-1' });
+    a.setStatus('u', { ...REJECTED, nominatedNodeName: 'node-1' });
     await world.settled();
     await world.pass(120_000);
-    assert.deepEqual([a.holds, b.asked], [['u'], []]);
-    a.say('u', SCHEDULED);
+    assert.deepEqual([a.holds, b.creates], [['u'], []]);
+    a.setStatus('u', SCHEDULED);
     await world.settled();
     assert.deepEqual(writesOf(world).at(-1), 'bind admiralty-a');
   });
   it('is left when such pods do not go, or when a third one gets their room', async (t) => {
     const { world, a, b } = await sent(t);
-    a.say('u', { ...REJECTED, nominatedNodeName: 'node-1' });
+    a.setStatus('u', { ...REJECTED, nominatedNodeName: 'node-1' });
     await world.settled();
     await world.pass(300_000);
     assert.deepEqual([a.holds, b.holds], [[], ['u']]);
-    b.say('u', { ...REJECTED, nominatedNodeName: 'node-1' });
-    b.say('u', REJECTED);
+    b.setStatus('u', { ...REJECTED, nominatedNodeName: 'node-1' });
+    b.setStatus('u', REJECTED);
     await world.settled();
     assert.deepEqual([a.holds, b.holds], [[], []]);
   });
   it('is left after ten seconds without a word', async (t) => {
     const { world, a, b } = await sent(t);
     await world.pass(9_999);
-    assert.deepEqual([a.holds, b.asked], [['u'], []]);
+    assert.deepEqual([a.holds, b.creates], [['u'], []]);
     await world.pass(1);
-    assert.deepEqual([a.holds, b.asked], [[], ['u']]);
+    assert.deepEqual([a.holds, b.creates], [[], ['u']]);
   });
   it('is not left while it decides about others', async (t) => {
     const { world, a, b } = await sent(t);
     await world.pass(9_000);
     await world.changed('b', { isReady: false });
     await world.put(aPodOf('v', named('other')));
-    a.say('v', SCHEDULED);
+    a.setStatus('v', SCHEDULED);
     await world.changed('b', { isReady: true });
     await world.pass(9_000);
-    assert.deepEqual([homesOf(world, 'u'), b.asked.includes('u')], [['a'], false]);
+    assert.deepEqual([homesOf(world, 'u'), b.creates.includes('u')], [['a'], false]);
     await world.pass(1_000);
-    assert.equal(b.asked.includes('u'), true);
+    assert.equal(b.creates.includes('u'), true);
   });
   it('is left all the same when it only has made a delegate for another, which is no verdict', async (t) => {
     const { world, a, b } = await sent(t);
@@ -168,18 +168,18 @@ describe('a target that does not take a pod', () => {
     await world.put(aPodOf('v', named('other')));
     await world.changed('b', { isReady: true });
     await world.pass(9_000);
-    a.say('v', {});
+    a.setStatus('v', {});
     await world.pass(1_000);
-    assert.ok(b.asked.includes('u'));
+    assert.ok(b.creates.includes('u'));
   });
   it('is left when somebody there deletes the delegate', async (t) => {
     const { world, a, b } = await sent(t);
-    a.say('u', {}, true);
+    a.setStatus('u', {}, true);
     await world.settled();
-    assert.deepEqual([a.holds, b.asked], [['u'], []], 'the delegate may still run');
+    assert.deepEqual([a.holds, b.creates], [['u'], []], 'the delegate may still run');
     a.remove([...a.stored.keys()][0]!);
     await world.settled();
-    assert.deepEqual(a.asked.length + b.asked.length, 2);
+    assert.deepEqual(a.creates.length + b.creates.length, 2);
   });
 
   const REFUSALS: Record<string, readonly [error: Error, reason: RegExp, ms: number]> = {
@@ -196,7 +196,7 @@ describe('a target that does not take a pod', () => {
         one.onCreate = error;
         other.onCreate = FORBIDDEN;
       });
-      assert.deepEqual([a.asked, b.asked, homesOf(world, 'u')], [['u'], ['u'], []]);
+      assert.deepEqual([a.creates, b.creates, homesOf(world, 'u')], [['u'], ['u'], []]);
       assert.match(writesOf(world)[0] ?? '', reason);
       assert.equal(world.cache.views.ledger.size, 0, 'nothing is reserved for it');
       a.onCreate = 'made';
@@ -208,7 +208,7 @@ describe('a target that does not take a pod', () => {
   }
   it('and does not even answer is not asked', async (t) => {
     const { a, b } = await before(t, (one) => (one.answers = false));
-    assert.deepEqual([a.asked, b.asked], [[], ['u']]);
+    assert.deepEqual([a.creates, b.creates], [[], ['u']]);
   });
 });
 
@@ -241,10 +241,10 @@ describe('a pod that is deleted', () => {
     const { world, a } = await sent(t);
     await world.forget('team-a/web');
     await world.put(aPodOf('v'));
-    a.say('u', SCHEDULED);
+    a.setStatus('u', SCHEDULED);
     await world.settled();
     assert.deepEqual(writesOf(world), []);
-    a.say('v', SCHEDULED);
+    a.setStatus('v', SCHEDULED);
     await world.settled();
     assert.deepEqual(world.writes, [{ pod: 'v', what: 'bind admiralty-a' }]);
   });
@@ -258,7 +258,7 @@ describe('a bind', () => {
   const failing = async (t: TestContext, error: Error) => {
     const { world, a, b } = await sent(t);
     world.onBind = error;
-    a.say('u', SCHEDULED);
+    a.setStatus('u', SCHEDULED);
     await world.settled();
     world.onBind = undefined;
     return { world, a, b };
@@ -266,13 +266,13 @@ describe('a bind', () => {
   it('that fails is tried again, in the same target', async (t) => {
     const { world, b } = await failing(t, new ApiError(500, 'InternalError', 'etcd'));
     await world.pass(1_000);
-    assert.deepEqual([writesOf(world), b.asked], [['bind admiralty-a'], []]);
+    assert.deepEqual([writesOf(world), b.creates], [['bind admiralty-a'], []]);
   });
   for (const status of [404, 409]) {
     it(`that finds the pod changed or gone (${status}) waits for what the watch says, for a second`, async (t) => {
       const { world, a, b } = await failing(t, new ApiError(status, '', 'no'));
       await world.pass(999);
-      assert.deepEqual([writesOf(world), a.holds, b.asked], [[], ['u'], []]);
+      assert.deepEqual([writesOf(world), a.holds, b.creates], [[], ['u'], []]);
       await world.put(aPodOf('u', withMetadata({ resourceVersion: '2' })));
       assert.deepEqual(writesOf(world), ['bind admiralty-a']);
     });
@@ -291,7 +291,7 @@ describe('what is measured', () => {
     const pods = async () => (await valuesOf('isthmus_elected_pods')).map(({ labels, value }) =>
       [labels['target'], value]);
     assert.deepEqual(await pods(), [['', 1]]);
-    a.say('u', SCHEDULED);
+    a.setStatus('u', SCHEDULED);
     await world.settled();
     assert.deepEqual(await pods(), [['ClusterTarget/a', 1]]);
   });
@@ -301,7 +301,7 @@ describe('what is measured', () => {
       .reduce((sum, { value }) => sum + value, 0);
     const first = await counted();
     const { world, a } = await sent(t);
-    a.say('u', SCHEDULED);
+    a.setStatus('u', SCHEDULED);
     await world.settled();
     assert.equal(await counted() - first, 1);
   });
@@ -311,7 +311,7 @@ describe('what is measured', () => {
     const first = await rejected();
     const { world, a, b } = await sent(t);
     b.onCreate = FORBIDDEN;
-    a.say('u', REJECTED);
+    a.setStatus('u', REJECTED);
     await world.settled();
     assert.equal(await rejected() - first, 2);
   });
@@ -347,12 +347,12 @@ describe('laws of the loop', () => {
     }
   }
 
-  const answering = (onCreate: ToldTarget['onCreate']): Perform => (world, { target }) => {
+  const answering = (onCreate: FakeTarget['onCreate']): Perform => (world, { target }) => {
     world.target(target).onCreate = onCreate;
     return undefined;
   };
   const saying = (status: PodStatus): Perform => (world, { target, uid }, uids) => {
-    world.target(target).say(uids.current(uid), status);
+    world.target(target).setStatus(uids.current(uid), status);
     return world.settled();
   };
   const ACTS: Record<Act['kind'], Perform> = {
@@ -388,7 +388,7 @@ describe('laws of the loop', () => {
       if (pod.spec.nodeName === undefined) await world.put(terminating()(pod));
       else await world.forget(`team-a/${pod.metadata.name}`);
     }
-    for (const name of ['a', 'b']) world.target(name).show();
+    for (const name of ['a', 'b']) world.target(name).deliver();
     await world.pass(20_000);
   }
 

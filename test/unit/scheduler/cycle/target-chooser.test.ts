@@ -16,7 +16,7 @@ import {
   annotated, aProxy, labelled, named, withFinalizers, withMetadata, withRequests, withSpec, withUid, type Change,
 } from '../../../support/objects/builders.ts';
 import { aBook, aClusterPolicy } from '../../../support/objects/placement.ts';
-import { ToldInformer } from '../../../support/doubles/scheduling-world.ts';
+import { FakeInformer } from '../../../support/doubles/scheduling-world.ts';
 
 const NOW = 50_000;
 const REJECTION = { reason: 'Conflict', message: 'a quota' };
@@ -34,7 +34,7 @@ interface Room {
 /** ClusterTargets with one node each, and one policy. */
 function aWorld(t: TestContext, rooms: Readonly<Record<string, Room>>, policy: PlacementPolicySpec = {}) {
   t.mock.method(performance, 'now', () => NOW);
-  const proxies = new ToldInformer<ProxyPod>();
+  const proxies = new FakeInformer<ProxyPod>();
   Object.assign(proxies, { by: () => [...proxies.records()] });
   const targets = Object.entries(rooms).map(([name, { labels = {}, headroom }]) => {
     const ref = { kind: 'ClusterTarget', name } as const;
@@ -74,7 +74,7 @@ function aWorld(t: TestContext, rooms: Readonly<Record<string, Room>>, policy: P
   }
   const put = (...changes: Change<Pod>[]): ProxyPod => {
     const proxy = toProxyPodRecord(aProxy(...changes))!;
-    proxies.tell(proxy.key, proxy);
+    proxies.set(proxy.key, proxy);
     return proxy;
   };
   const choose = (proxy: ProxyPod): Choice => chooser.choose(proxy, cache.podStateOf(proxy.uid));

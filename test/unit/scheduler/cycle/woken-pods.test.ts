@@ -11,7 +11,7 @@ import {
 import { aBook, aClusterPolicy } from '../../../support/objects/placement.ts';
 import { aPodOf, FORBIDDEN, homesOf, REJECTED, ROOM, SCHEDULED, sent,
   writesOf } from '../../../support/objects/scheduled-pods.ts';
-import { aSchedulingWorld, type SchedulingWorld, type ToldTarget } from '../../../support/doubles/scheduling-world.ts';
+import { aSchedulingWorld, type SchedulingWorld, type FakeTarget } from '../../../support/doubles/scheduling-world.ts';
 
 const freeCpu = ({ cache }: SchedulingWorld, name = 'a') =>
   cache.views.snapshots().find(({ ref }) => ref.name === name)?.capacity?.free.get('cpu');
@@ -22,19 +22,19 @@ const TWO: ResourceList = { ...ROOM, cpu: '2' };
 const of = (cpu: string): ResourceList => ({ ...ROOM, cpu });
 
 /** A chaperon that an earlier process has made for a pod. */
-function leave(target: ToldTarget, uid: string, name = 'web'): void {
+function leave(target: FakeTarget, uid: string, name = 'web'): void {
   const chaperon = toPodChaperon(aPod(), { clusterId: 'source', namespace: 'team-a', name, uid });
   const made = { ...chaperon, metadata: { ...chaperon.metadata, uid: `earlier-${uid}`, resourceVersion: '50' } };
   target.stored.set(`team-a/${made.metadata.name}`, made);
-  target.show();
+  target.deliver();
 }
 
 describe('the room of a candidate', () => {
   it('is taken at once, and counted by the summary later, never twice', async (t) => {
     const { world, a } = await sent(t);
     assert.equal(freeCpu(world), 63_000);
-    a.say('u', {});
-    a.say('u', SCHEDULED);
+    a.setStatus('u', {});
+    a.setStatus('u', SCHEDULED);
     await world.settled();
     assert.equal(freeCpu(world), 63_000, 'a word about the delegate gives nothing back');
     a.publish(of('63'), { ...upTo('101') });
@@ -45,16 +45,16 @@ describe('the room of a candidate', () => {
   });
   it('is given back when it is taken back', async (t) => {
     const { world, a } = await sent(t);
-    a.say('u', REJECTED);
+    a.setStatus('u', REJECTED);
     await world.settled();
     assert.deepEqual([freeCpu(world), freeCpu(world, 'b')], [64_000, 63_000]);
   });
   it('is given back when its delegate has ended before any summary has counted it', async (t) => {
     const { world, a } = await sent(t);
-    a.say('u', SCHEDULED);
+    a.setStatus('u', SCHEDULED);
     await world.settled();
     assert.equal(freeCpu(world), 63_000);
-    a.say('u', { phase: 'Succeeded' });
+    a.setStatus('u', { phase: 'Succeeded' });
     assert.equal(freeCpu(world), 64_000);
   });
   it('is given back when the pod is gone', async (t) => {
@@ -72,16 +72,16 @@ describe('the room of a candidate', () => {
     const world = await aSchedulingWorld(t, ['a', 'b']);
     leave(world.target('a'), 'u');
     await world.put(aPodOf('u'));
-    assert.deepEqual([homesOf(world, 'u'), world.target('b').asked, freeCpu(world)], [['a'], [], 64_000]);
+    assert.deepEqual([homesOf(world, 'u'), world.target('b').creates, freeCpu(world)], [['a'], [], 64_000]);
     assert.equal(world.cache.podTracker.placed.nodeOf('u'), 'admiralty-a');
-    world.target('a').say('u', SCHEDULED);
+    world.target('a').setStatus('u', SCHEDULED);
     await world.settled();
     assert.deepEqual(writesOf(world), ['bind admiralty-a']);
   });
   it('is taken in one target only, where earlier processes have left two', async (t) => {
     const world = await aSchedulingWorld(t, ['a', 'b']);
     for (const name of ['a', 'b']) leave(world.target(name), 'u');
-    world.target('b').say('u', SCHEDULED);
+    world.target('b').setStatus('u', SCHEDULED);
     await world.put(aPodOf('u'));
     assert.deepEqual([homesOf(world, 'u'), writesOf(world)], [['b'], ['bind admiralty-b']]);
   });
@@ -98,7 +98,7 @@ describe('where a pod counts as placed', () => {
   it('is where it was sent, then where it is bound, until it has ended', async (t) => {
     const { world, a } = await sent(t);
     assert.equal(placeOf(world), 'admiralty-a');
-    a.say('u', SCHEDULED);
+    a.setStatus('u', SCHEDULED);
     await world.settled();
     assert.equal(placeOf(world), 'admiralty-a');
     await world.put(aPodOf('u', onNode('admiralty-a'), inPhase('Succeeded')));
@@ -108,7 +108,7 @@ describe('where a pod counts as placed', () => {
     const { world, a, b } = await sent(t);
     b.onCreate = new Error('never');
     await world.changed('b', { isReady: false });
-    a.say('u', REJECTED);
+    a.setStatus('u', REJECTED);
     await world.settled();
     assert.equal(placeOf(world), undefined);
   });
@@ -120,9 +120,9 @@ describe('where a pod counts as placed', () => {
   });
   it('is remembered no longer by the loop once it is bound, whatever its delegate does', async (t) => {
     const { world, a } = await sent(t);
-    a.say('u', SCHEDULED);
+    a.setStatus('u', SCHEDULED);
     await world.settled();
-    a.say('u', { phase: 'Running' });
+    a.setStatus('u', { phase: 'Running' });
     await world.settled();
     assert.equal(world.cache.podStateOf('u').targets.size, 0);
   });
@@ -140,14 +140,14 @@ describe('a pod that waits for room', () => {
     const a = world.target('a');
     a.publish(TWO, upTo('1'));
     for (const pod of pods) await world.put(pod);
-    assert.deepEqual(a.asked, []);
+    assert.deepEqual(a.creates, []);
     return { world, a };
   };
   it('is woken by a summary with more', async (t) => {
     const { world, a } = await waiting(t, large('u'));
     a.publish(of('8'));
     await world.settled();
-    assert.deepEqual(a.asked, ['u']);
+    assert.deepEqual(a.creates, ['u']);
   });
   it('is not looked at when a summary is only renewed', async (t) => {
     const { world, a } = await waiting(t, large('u'));
@@ -168,16 +168,16 @@ describe('a pod that waits for room', () => {
     a.publish(of('8'));
     await world.put(large('first'));
     await world.put(large('u'));
-    assert.deepEqual(a.asked, ['first']);
+    assert.deepEqual(a.creates, ['first']);
     await world.put(terminating()(world.pods.get('team-a/first')!));
-    assert.deepEqual(a.asked, ['first', 'u']);
+    assert.deepEqual(a.creates, ['first', 'u']);
   });
   it('is woken by a target that comes back', async (t) => {
     const world = await aSchedulingWorld(t, ['a']);
     await world.changed('a', { isReady: false });
     await world.put(large('u'));
     await world.changed('a', { isReady: true });
-    assert.deepEqual(world.target('a').asked, ['u']);
+    assert.deepEqual(world.target('a').creates, ['u']);
   });
   it('is woken by a policy that changes', async (t) => {
     const forbidding = aBook(aClusterPolicy({ require: { matchLabels: { no: 'such' } } }));
@@ -185,13 +185,13 @@ describe('a pod that waits for room', () => {
     await world.put(large('u'));
     assert.match(writesOf(world)[0] ?? '', /PolicyRequires/);
     await world.policies(aBook());
-    assert.deepEqual(world.target('a').asked, ['u']);
+    assert.deepEqual(world.target('a').creates, ['u']);
   });
   it('is not decided at all while policies are not known', async (t) => {
     const world = await aSchedulingWorld(t, ['a'], { book: { ...aBook(), isComplete: false } });
     await world.put(large('u'));
     assert.match(writesOf(world)[0] ?? '', /PoliciesUnknown/);
-    assert.deepEqual(world.target('a').asked, []);
+    assert.deepEqual(world.target('a').creates, []);
   });
   it('is served by priority, not by age', async (t) => {
     const at = (second: number) => withMetadata({ creationTimestamp: `2026-01-01T00:00:0${second}Z` });
@@ -200,17 +200,17 @@ describe('a pod that waits for room', () => {
     );
     a.publish(of('8'));
     await world.settled();
-    assert.deepEqual(a.asked, ['important']);
+    assert.deepEqual(a.creates, ['important']);
     a.publish(of('24'));
     await world.settled();
-    assert.deepEqual(a.asked, ['important', 'old', 'young']);
+    assert.deepEqual(a.creates, ['important', 'old', 'young']);
   });
   it('of a small namespace does not wait for all of a large one', async (t) => {
     const pods = ['1', '2', '3', '4'].map((index) => large(`many-${index}`));
     const { world, a } = await waiting(t, ...pods, inNamespace('team-b')(large('single')));
     a.publish(of('16'));
     await world.settled();
-    assert.deepEqual(new Set(a.asked), new Set(['many-1', 'single']));
+    assert.deepEqual(new Set(a.creates), new Set(['many-1', 'single']));
   });
 });
 
@@ -219,7 +219,7 @@ describe('a candidate that waits for its target', () => {
   it('is taken back when a policy forbids the target meanwhile', async (t) => {
     const { world, a, b } = await sent(t);
     await world.policies(forbidding);
-    assert.deepEqual([a.holds, b.asked], [[], []]);
+    assert.deepEqual([a.holds, b.creates], [[], []]);
     assert.match(writesOf(world).join(), /^Unschedulable: 0\/2 targets .*PolicyRequires/);
   });
   it('is taken back when its pod gets a label that such a policy selects', async (t) => {
@@ -233,7 +233,7 @@ describe('a candidate that waits for its target', () => {
   it('stays while nobody knows what the policies say', async (t) => {
     const { world, a } = await sent(t);
     await world.policies({ ...forbidding, isComplete: false });
-    a.say('u', SCHEDULED);
+    a.setStatus('u', SCHEDULED);
     await world.settled();
     assert.deepEqual(writesOf(world), ['bind admiralty-a']);
   });
@@ -247,11 +247,11 @@ describe('a candidate that a queue of its target holds by a gate', () => {
     const world = await aSchedulingWorld(t, ['a']);
     const a = world.target('a');
     await world.put(large('u'));
-    a.say('u', GATED);
+    a.setStatus('u', GATED);
     for (let minutes = 0; minutes < 10; minutes += 1) await world.pass(60_000);
-    assert.deepEqual([a.asked, a.holds], [['u'], ['u']]);
+    assert.deepEqual([a.creates, a.holds], [['u'], ['u']]);
     assert.match(writesOf(world).join(), /^Unschedulable: 0\/1 targets .*a: SchedulingGated: held there [^,]*$/);
-    a.say('u', SCHEDULED);
+    a.setStatus('u', SCHEDULED);
     await world.settled();
     assert.equal(writesOf(world).at(-1), 'bind admiralty-a');
   });
@@ -260,30 +260,30 @@ describe('a candidate that a queue of its target holds by a gate', () => {
     const a = world.target('a');
     a.publish(ROOM, { metadata: { annotations: { [STOPS_UNCONFIRMED_ANNOTATION]: TRUE } } });
     await world.put(large('first')); // its successors carry a deadline
-    a.say('first', SCHEDULED);
+    a.setStatus('first', SCHEDULED);
     await world.put(large('u'));
-    a.say('u', GATED);
+    a.setStatus('u', GATED);
     await world.settled();
     assert.notEqual(a.deadlineOf('u'), undefined);
     for (let seconds = 0; seconds < 24; seconds += 1) await world.pass(1_000);
-    assert.deepEqual([a.deadlineOf('u'), a.asked], [undefined, ['first', 'u']], 'before the deadline is over');
+    assert.deepEqual([a.deadlineOf('u'), a.creates], [undefined, ['first', 'u']], 'before the deadline is over');
   });
   it('goes elsewhere once, and does not lose its place in one queue after the other', async (t) => {
     const { world, a, b } = await sent(t);
-    a.say('u', GATED);
+    a.setStatus('u', GATED);
     await world.settled();
     await world.pass(10_000);
     assert.deepEqual([a.holds, b.holds], [[], ['u']]);
-    b.say('u', GATED);
+    b.setStatus('u', GATED);
     for (let minutes = 0; minutes < 10; minutes += 1) await world.pass(60_000);
-    assert.deepEqual([a.asked, b.asked, b.holds], [['u'], ['u'], ['u']]);
+    assert.deepEqual([a.creates, b.creates, b.holds], [['u'], ['u'], ['u']]);
   });
   it('goes elsewhere as soon as there is room', async (t) => {
     const world = await aSchedulingWorld(t, ['a', 'b']);
     const [a, b] = [world.target('a'), world.target('b')];
     b.publish(of('2'));
     await world.put(large('u'));
-    a.say('u', GATED);
+    a.setStatus('u', GATED);
     await world.pass(60_000);
     assert.deepEqual([a.holds, b.holds], [['u'], []]);
     b.publish(ROOM);
@@ -301,13 +301,13 @@ describe('a pod that waits for other pods', () => {
     const a = world.target('a');
     await world.put(alone('first'));
     await world.put(alone('second'));
-    assert.deepEqual(a.asked, ['first']);
+    assert.deepEqual(a.creates, ['first']);
     assert.match(writesOf(world)[0] ?? '', /PodAntiAffinity: 1 pod with app=web is in/);
-    a.say('first', SCHEDULED);
+    a.setStatus('first', SCHEDULED);
     await world.settled();
     await world.put(aPodOf('first', named('first'), labelled({ app: 'web' }), onNode('admiralty-a'),
       inPhase('Failed')));
-    assert.deepEqual(a.asked, ['first', 'second']);
+    assert.deepEqual(a.creates, ['first', 'second']);
   });
   it('and keeps others away does so from where it was sent, before it is bound', async (t) => {
     const world = await aSchedulingWorld(t, ['a', 'b']);

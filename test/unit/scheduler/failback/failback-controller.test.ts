@@ -13,7 +13,7 @@ import {
   annotated, aProxy, named, onNode, withMetadata, withUid, type Change,
 } from '../../../support/objects/builders.ts';
 import { aBook, aClusterPolicy } from '../../../support/objects/placement.ts';
-import { ToldInformer } from '../../../support/doubles/scheduling-world.ts';
+import { FakeInformer } from '../../../support/doubles/scheduling-world.ts';
 
 const HOME = { key: 'ClusterTarget/home', nodeName: 'admiralty-home' };
 const MINUTE_MS = 60_000;
@@ -27,7 +27,7 @@ function aWorld(t: TestContext, failback: Failback | undefined = 'WhenStable') {
   t.mock.method(performance, 'now', () => now);
   const stop = new AbortController();
   t.after(() => stop.abort());
-  const proxies = new ToldInformer<ProxyPod>();
+  const proxies = new FakeInformer<ProxyPod>();
   Object.assign(proxies, { by: () => [...proxies.records()].filter(({ lostTargets }) => lostTargets !== undefined) });
   const evicted: string[] = [];
   const answer: { error?: Error } = {};
@@ -66,11 +66,11 @@ function aWorld(t: TestContext, failback: Failback | undefined = 'WhenStable') {
     const record = JSON.stringify({ target: 'ClusterTarget/b', not: { [HOME.key]: 'Unreachable' } });
     const pod = aProxy(named(name), withUid(name), annotated({ [PLACEMENT_ANNOTATION]: record }), owned,
       onNode('admiralty-b'), ...changes);
-    proxies.tell(`team-a/${name}`, toProxyPodRecord(pod));
+    proxies.set(`team-a/${name}`, toProxyPodRecord(pod));
     return settled();
   };
   const gone = (name: string): Promise<void> => {
-    proxies.tell(`team-a/${name}`, undefined);
+    proxies.set(`team-a/${name}`, undefined);
     return settled();
   };
   const removed = (): Promise<void> => {

@@ -15,7 +15,7 @@ import {
 } from '../../../../scheduler/publishing/cluster-decision-controller.ts';
 import { ClusterInventory } from '../../../../scheduler/publishing/cluster-inventory.ts';
 import { PlacedPods } from '../../../../scheduler/snapshot/placed-pods.ts';
-import { HeldCluster, watchedPath } from '../../../support/doubles/held-cluster.ts';
+import { FakeCluster, watchedPath } from '../../../support/doubles/fake-cluster.ts';
 import { aPlace } from '../../../support/objects/placement.ts';
 import { SILENT } from '../../../support/doubles/scripted-api-server.ts';
 
@@ -48,7 +48,7 @@ interface Given {
 }
 
 /** Starts it on targets with room for anything. */
-async function start(t: TestContext, cluster: HeldCluster, given: Given = {}) {
+async function start(t: TestContext, cluster: FakeCluster, given: Given = {}) {
   const { targets: names = ['eu'], leaving = [], kind = 'ClusterTarget', published = [] } = given;
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const stop = new AbortController();
@@ -93,19 +93,19 @@ async function start(t: TestContext, cluster: HeldCluster, given: Given = {}) {
   return { world, settled, pass, tell };
 }
 
-const statusOf = (cluster: HeldCluster): ClusterDecisionStatus | undefined => {
+const statusOf = (cluster: FakeCluster): ClusterDecisionStatus | undefined => {
   const write = cluster.writes.findLast(({ plural, verb }) => plural === CLUSTER_DECISIONS.plural && verb === 'patch');
   return (write?.body as Pick<ClusterDecision, 'status'> | undefined)?.status;
 };
-const chosen = (cluster: HeldCluster) => statusOf(cluster)?.decisions?.map(({ clusterName }) => clusterName);
+const chosen = (cluster: FakeCluster) => statusOf(cluster)?.decisions?.map(({ clusterName }) => clusterName);
 /** The API server stores the status that was written. */
-const stored = (cluster: HeldCluster, name: string): void => {
+const stored = (cluster: FakeCluster, name: string): void => {
   const status = statusOf(cluster);
   cluster.put(CLUSTER_DECISIONS, decision(name, status === undefined ? {} : { status }));
-  cluster.asked();
+  cluster.takeWrites();
 };
-const withDecision = (...discovered: readonly string[]): HeldCluster => {
-  const cluster = new HeldCluster();
+const withDecision = (...discovered: readonly string[]): FakeCluster => {
+  const cluster = new FakeCluster();
   cluster.put(CLUSTER_DECISIONS, decision('web'));
   cluster.put(TARGET_DISCOVERIES, discovery(...discovered));
   return cluster;
@@ -121,7 +121,7 @@ describe('a ClusterDecision', () => {
     assert.deepEqual((body as KubernetesObject).metadata, { uid: 'uid-web' });
   });
   it('costs no watch of discoveries while there is none, and one for all', async (t) => {
-    const cluster = new HeldCluster();
+    const cluster = new FakeCluster();
     const { settled } = await start(t, cluster);
     assert.deepEqual([...cluster.watched.values()], [watchedPath(CLUSTER_DECISIONS)]);
     for (const name of ['one', 'two']) cluster.put(CLUSTER_DECISIONS, decision(name));
@@ -130,7 +130,7 @@ describe('a ClusterDecision', () => {
     assert.equal(discoveries.length, 1);
   });
   it('keeps what it has while discoveries cannot be read, and says so', async (t) => {
-    const cluster = new HeldCluster();
+    const cluster = new FakeCluster();
     cluster.refused.set(TARGET_DISCOVERIES.plural, new ApiError(403, 'Forbidden', 'no'));
     const decisions = [{ clusterName: 'was', target: 'eu' }];
     cluster.put(CLUSTER_DECISIONS, decision('web', { status: { decisions } }));
@@ -139,7 +139,7 @@ describe('a ClusterDecision', () => {
     assert.equal(statusOf(cluster)?.conditions?.[0]?.reason, 'NamesUnknown');
   });
   it('is told where there are no discoveries: no name is known, which is not unknown', async (t) => {
-    const cluster = new HeldCluster();
+    const cluster = new FakeCluster();
     cluster.put(CLUSTER_DECISIONS, decision('web'));
     await start(t, cluster);
     assert.equal(statusOf(cluster)?.conditions?.[0]?.reason, 'NoCluster');
@@ -155,7 +155,7 @@ describe('a ClusterDecision', () => {
     stored(cluster, 'web');
     world.leaving.add('us');
     await tell('changed');
-    assert.deepEqual(cluster.asked(), []);
+    assert.deepEqual(cluster.takeWrites(), []);
     world.names = ['eu'];
     await tell('removed');
     assert.deepEqual(chosen(cluster), ['argo-eu']);
@@ -170,9 +170,9 @@ describe('a ClusterDecision', () => {
     const { settled, pass } = await start(t, cluster);
     cluster.remove(CLUSTER_DECISIONS, `${NAMESPACE}/web`);
     await settled();
-    cluster.asked();
+    cluster.takeWrites();
     await pass(INTERVAL_MS);
-    assert.deepEqual(cluster.asked(), []);
+    assert.deepEqual(cluster.takeWrites(), []);
   });
   it('is written once while nothing changes', async (t) => {
     const cluster = withDecision('eu');
@@ -180,7 +180,7 @@ describe('a ClusterDecision', () => {
     stored(cluster, 'web');
     await settled();
     for (let looks = 0; looks < 3; looks += 1) await pass(INTERVAL_MS);
-    assert.deepEqual(cluster.asked(), []);
+    assert.deepEqual(cluster.takeWrites(), []);
   });
 });
 
@@ -201,7 +201,7 @@ describe('a ClusterDecision is made again', () => {
       await settled();
       world.names = ['eu', 'us'];
       await settled();
-      assert.deepEqual(cluster.asked(), [], 'nobody has told it');
+      assert.deepEqual(cluster.takeWrites(), [], 'nobody has told it');
       await come(tell);
       assert.deepEqual(chosen(cluster), ['argo-eu', 'argo-us']);
     });
@@ -213,9 +213,9 @@ describe('a ClusterDecision is made again', () => {
     await settled();
     world.names = ['eu', 'us'];
     await pass(INTERVAL_MS - 1);
-    assert.deepEqual(cluster.asked(), []);
+    assert.deepEqual(cluster.takeWrites(), []);
     await pass(1);
-    assert.deepEqual(cluster.asked(), WRITE);
+    assert.deepEqual(cluster.takeWrites(), WRITE);
   });
   it('when discovery learns another name', async (t) => {
     const cluster = withDecision('eu');
@@ -238,17 +238,17 @@ describe('a ClusterDecision is made again', () => {
       world.names = ['us'];
       cluster.failures.push(error);
       await tell('changed');
-      assert.deepEqual(cluster.asked(), WRITE);
+      assert.deepEqual(cluster.takeWrites(), WRITE);
       await pass(INTERVAL_MS - 1);
-      assert.deepEqual(cluster.asked(), again, error.reason);
+      assert.deepEqual(cluster.takeWrites(), again, error.reason);
       t.mock.timers.reset();
     }
   });
 });
 
 describe('PlacementDecisions of a ClusterDecision', () => {
-  const slices = (cluster: HeldCluster) => cluster.writes.filter(({ plural }) => plural === PLACEMENT_DECISIONS.plural);
-  const namesIn = (cluster: HeldCluster) => slices(cluster).map(({ body }) =>
+  const slices = (cluster: FakeCluster) => cluster.writes.filter(({ plural }) => plural === PLACEMENT_DECISIONS.plural);
+  const namesIn = (cluster: FakeCluster) => slices(cluster).map(({ body }) =>
     (body as { readonly decisions: readonly { readonly clusterProfileRef: { readonly name: string } }[] })
       .decisions.map(({ clusterProfileRef: { name } }) => name));
 
@@ -281,9 +281,9 @@ describe('PlacementDecisions of a ClusterDecision', () => {
     stored(cluster, 'web');
     cluster.failures.push(new ApiError(409, 'AlreadyExists', 'it exists'));
     await settled();
-    assert.deepEqual(cluster.asked(), [`create placementdecisions ${NAMESPACE}/web-0`]);
+    assert.deepEqual(cluster.takeWrites(), [`create placementdecisions ${NAMESPACE}/web-0`]);
     await pass(INTERVAL_MS - 1);
-    assert.deepEqual(cluster.asked(), []);
+    assert.deepEqual(cluster.takeWrites(), []);
   });
   it('follow the profiles', async (t) => {
     const cluster = withDecision('eu');

@@ -7,7 +7,7 @@ import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
 import type { ProxyPod } from '../../../../model/proxy/proxy-pod.ts';
 import { startTargetRemoval } from '../../../../virtual-node/node/target-removal-controller.ts';
 import { aProxyRecord, named, onNode, withUid } from '../../../support/objects/builders.ts';
-import { ToldInformer } from '../../../support/doubles/scheduling-world.ts';
+import { FakeInformer } from '../../../support/doubles/scheduling-world.ts';
 import { SILENT } from '../../../support/doubles/scripted-api-server.ts';
 import type { SourceControllerOptions } from '../../../../targets/proxy-pods.ts';
 
@@ -22,7 +22,7 @@ it('evictions that a budget refuses are retried after a pause, however many pods
   const settled = async (): Promise<void> => {
     for (let turn = 0; turn < 20; turn += 1) await nextTurn();
   };
-  const proxies = new ToldInformer<ProxyPod>();
+  const proxies = new FakeInformer<ProxyPod>();
   Object.assign(proxies, { synced: Promise.resolve(), by: () => [...proxies.records()] });
   const session = { hasSynced: true, chaperons: { records: () => [] }, delegates: { records: () => [] } };
   const ref = { kind: 'ClusterTarget', name: 'c' };
@@ -42,7 +42,7 @@ it('evictions that a budget refuses are retried after a pause, however many pods
   } as unknown as SourceControllerOptions, stop.signal);
   await settled();
   const tell = (name: string): void =>
-    proxies.tell(`team-a/${name}`, aProxyRecord(named(name), withUid(name), onNode('admiralty-c')));
+    proxies.set(`team-a/${name}`, aProxyRecord(named(name), withUid(name), onNode('admiralty-c')));
   tell('a');
   await settled();
   assert.deepEqual(evicted, ['a']);

@@ -1,5 +1,5 @@
-// A cluster that a test holds in its hands: its client lists and watches what the test has put there, without a server
-// or a socket, and writes down what is asked of it. For controllers whose order of events is the test's own.
+// A fake cluster: its client lists and watches what the test has put there, without a server or a socket, and records
+// writes. For controllers whose events arrive in an order that the test chooses.
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, mock } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -12,8 +12,8 @@ import { ServerClock } from '../../../kubernetes/connect/server-clock.ts';
 import { ApiError } from '../../../kubernetes/flow/api-error.ts';
 import { keyOf } from '../../../kubernetes/watch/informer.ts';
 
-/** A write that was asked for; it changes nothing by itself. */
-export interface AskedWrite {
+/** A write that was recorded; it changes nothing by itself. */
+export interface RecordedWrite {
   readonly verb: 'apply' | 'create' | 'patch' | 'delete';
   readonly plural: string;
   readonly at: ObjectRef;
@@ -23,12 +23,12 @@ export interface AskedWrite {
 
 type Collection = Map<string, KubernetesObject>;
 
-interface AskedWatch {
+interface RequestedWatch {
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
 }
 
-interface ToldEvent {
+interface WatchEvent {
   readonly plural: string;
   readonly version: number;
   readonly type: string;
@@ -36,9 +36,9 @@ interface ToldEvent {
 }
 
 /** The cluster. */
-export class HeldCluster {
+export class FakeCluster {
   readonly client: ClusterClient;
-  readonly writes: AskedWrite[] = [];
+  readonly writes: RecordedWrite[] = [];
   /** What the next writes are answered with instead of success. */
   readonly failures: Error[] = [];
   /** Plurals whose lists are refused. */
@@ -47,14 +47,14 @@ export class HeldCluster {
   readonly watched = new Map<PassThrough, string>();
   readonly #collections = new Map<string, Collection>();
   /** All events; a watch begins with those after its version. */
-  readonly #events: ToldEvent[] = [];
+  readonly #events: WatchEvent[] = [];
   #version = 1;
 
   constructor() {
     const held = {
       transport: {
         offersStreamingLists: false, clock: new ServerClock(),
-        stream: async (call: AskedWatch, signal: AbortSignal) => this.#watch(call, signal),
+        stream: async (call: RequestedWatch, signal: AbortSignal) => this.#watch(call, signal),
       },
       metadataOnly: () => held, fencedBy: () => held,
       listPageBytes: async (type: ResourceType, selection: Selection) => this.#list(type, selection),
@@ -107,8 +107,8 @@ export class HeldCluster {
     }
   }
 
-  /** What was asked for since the last call, a line each: `apply roles a/x`. */
-  asked(): string[] {
+  /** The writes since the last call, a line each: `apply roles a/x`. */
+  takeWrites(): string[] {
     return this.writes.splice(0).map(({ verb, plural, at: { namespace, name } }) =>
       `${verb} ${plural} ${namespace === undefined ? '' : `${namespace}/`}${name}`);
   }
@@ -137,14 +137,14 @@ export class HeldCluster {
     return found;
   }
 
-  #write(asked: AskedWrite): KubernetesObject {
-    this.writes.push(asked);
+  #write(write: RecordedWrite): KubernetesObject {
+    this.writes.push(write);
     const failure = this.failures.shift();
     if (failure !== undefined) throw failure;
-    return { metadata: { name: asked.at.name } };
+    return { metadata: { name: write.at.name } };
   }
 
-  #watch({ path, query: { fieldSelector, resourceVersion } }: AskedWatch, signal: AbortSignal) {
+  #watch({ path, query: { fieldSelector, resourceVersion } }: RequestedWatch, signal: AbortSignal) {
     if (signal.aborted) throw signal.reason;
     const body = new PassThrough();
     this.watched.set(body, fieldSelector === undefined ? path : `${path} ${fieldSelector}`);
@@ -154,13 +154,13 @@ export class HeldCluster {
     return { body, silenceMs: 1e9 };
   }
 
-  #tell(plural: string, event: Pick<ToldEvent, 'type' | 'object'>): void {
+  #tell(plural: string, event: Pick<WatchEvent, 'type' | 'object'>): void {
     const told = { ...event, plural, version: this.#version };
     this.#events.push(told);
     for (const body of this.watched.keys()) this.#send(body, told);
   }
 
-  #send(body: PassThrough, { plural, type, object }: ToldEvent): void {
+  #send(body: PassThrough, { plural, type, object }: WatchEvent): void {
     const [path = '', fieldSelector] = this.watched.get(body)?.split(' ') ?? [];
     const namespace = /\/namespaces\/([^/]+)\/[^/]+$/.exec(path)?.[1];
     if (path.split('/').at(-1) === plural && isSelected(object, { namespace, fieldSelector })) {
@@ -179,14 +179,14 @@ function nameOf({ metadata: { namespace, name = '' } }: KubernetesObject): Objec
   return { namespace, name };
 }
 
-/** The path of a kind's collection, as {@link HeldCluster.watched} has it. */
+/** The path of a kind's collection, as {@link FakeCluster.watched} has it. */
 export function watchedPath(type: ResourceType, namespace?: string): string {
   return pathOf(type, { namespace });
 }
 
 /** What a test works with. */
-export interface HeldWorld {
-  readonly cluster: HeldCluster;
+export interface FakeWorld {
+  readonly cluster: FakeCluster;
   /** Ends what the test has started. */
   readonly stop: AbortController;
   /** In place of `performance.now()`, in ms. */
@@ -194,8 +194,8 @@ export interface HeldWorld {
 }
 
 /** To be called in a suite: `begin` runs before each of its tests, with `setTimeout` held still until the test ends. */
-export function holdEachTest(begin: () => HeldWorld): void {
-  let world: HeldWorld;
+export function startEachTest(begin: () => FakeWorld): void {
+  let world: FakeWorld;
   beforeEach(async () => {
     await nextTurn(); // the real timers of the test before are cleared by then
     world = begin();
