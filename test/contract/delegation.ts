@@ -15,6 +15,7 @@ import {
 } from '../../api/resource-types.ts';
 import { pollUntil } from '../../cli/clusters/poll-until.ts';
 import { WatchedCollection } from '../support/history/watched-collection.ts';
+import { JOBS, STATEFUL_SETS } from '../support/objects/resource-types.ts';
 import { inNamespace, isRunning, type IsthmusWorld, type WorldCluster } from '../support/worlds/isthmus-world.ts';
 
 /** A world with a target that is delegated to in the mode; all pods of the suite go there. */
@@ -38,7 +39,6 @@ const STORAGE_CLASSES: ResourceType =
   { group: 'storage.k8s.io', version: 'v1', plural: 'storageclasses', kind: 'StorageClass', namespaced: false };
 const PERSISTENT_VOLUMES: ResourceType =
   { group: '', version: 'v1', plural: 'persistentvolumes', kind: 'PersistentVolume', namespaced: false };
-const JOBS: ResourceType = { group: 'batch', version: 'v1', plural: 'jobs', kind: 'Job', namespaced: true };
 
 const at = ({ metadata: { namespace, name = '' } }: Pod) => ({ namespace, name });
 const condition = (pod: Pod | undefined, wanted: string): Condition
@@ -725,8 +725,6 @@ function statefulSetsOf({ world, namespace }: DelegationUnderTest, actor: Actor)
       metadata: { labels, annotations: actor.annotations() },
       spec: { containers: [{ name: 'main', image: 'example/main:1' }] },
     };
-    const STATEFUL_SETS =
-      { group: 'apps', version: 'v1', plural: 'statefulsets', kind: 'StatefulSet', namespaced: true };
     await client.create(
       STATEFUL_SETS,
       {

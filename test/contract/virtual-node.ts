@@ -10,7 +10,6 @@ import { after, before, describe, it } from 'node:test';
 import { text } from 'node:stream/consumers';
 import type { KubernetesObject, Lease, Node, Pod } from '../../api/objects/core.ts';
 import { ELECT_ANNOTATION } from '../../api/objects/keys.ts';
-import type { ResourceType } from '../../api/objects/group-version.ts';
 import {
   CERTIFICATE_SIGNING_REQUESTS, LEASES, NODES, PODS, type CertificateSigningRequest,
 } from '../../api/resource-types.ts';
@@ -18,6 +17,7 @@ import { pollUntil } from '../../cli/clusters/poll-until.ts';
 import type { ComponentProcess } from '../../sandbox/processes/component-process.ts';
 import { freePorts } from '../../sandbox/processes/free-ports.ts';
 import { inNamespace, isRunning, type IsthmusWorld, type WorldCluster } from '../support/worlds/isthmus-world.ts';
+import { DAEMON_SETS } from '../support/objects/resource-types.ts';
 import { Packaging } from '../support/peers/packaging.ts';
 import { openPodStream } from '../support/history/pod-stream.ts';
 import { ACTING, leaseHolder, startPart } from '../support/worlds/standby.ts';
@@ -28,8 +28,6 @@ type DaemonSet = KubernetesObject & {
     readonly desiredNumberScheduled: number; readonly numberReady: number; readonly observedGeneration?: number
   }
 };
-const DAEMON_SETS: ResourceType<DaemonSet> =
-  { group: 'apps', version: 'v1', plural: 'daemonsets', kind: 'DaemonSet', namespaced: true };
 const POLLING = { forMs: 60_000, everyMs: 100 };
 
 /** The suite; `web` is an elected pod that runs, in namespace `demo`. */
@@ -135,7 +133,8 @@ function suite(given: () => { readonly world: IsthmusWorld; readonly web: Pod })
         } as KubernetesObject,
         world.signal,
       );
-      const read = () => world.source.client.get(DAEMON_SETS, { namespace: 'demo', name: 'everywhere' }, world.signal);
+      const where = { namespace: 'demo', name: 'everywhere' };
+      const read = async () => await world.source.client.get(DAEMON_SETS, where, world.signal) as DaemonSet;
       const { status } = await until('it to be counted', async () => {
         const found = await read();
         return found.status?.observedGeneration === undefined ? undefined : found;

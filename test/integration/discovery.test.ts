@@ -16,7 +16,7 @@ import {
 } from '../../api/objects/keys.ts';
 import { DECISIONS_VALUE, type ClusterDecision } from '../../api/placement/cluster-decision.ts';
 import {
-  CLUSTER_DECISIONS, CLUSTER_PLACEMENT_POLICIES, NAMESPACES, NODES, PLACEMENT_POLICIES, PODS, SECRETS,
+  CLUSTER_DECISIONS, CLUSTER_PLACEMENT_POLICIES, CLUSTER_ROLES, NAMESPACES, NODES, PLACEMENT_POLICIES, PODS, SECRETS,
 } from '../../api/resource-types.ts';
 import { REGISTRY_READ } from '../../api/registry/target-discovery.ts';
 import { pollUntil } from '../../cli/clusters/poll-until.ts';
@@ -33,7 +33,7 @@ import {
   type DiscoveryWorld,
 } from '../support/worlds/discovery-world.ts';
 import { ensureRegistryDefinitions } from '../support/peers/foreign-definitions.ts';
-import { bindRole, CLUSTER_ROLES, makeUser, servePageFor, shownTo, type Viewer } from '../support/page/page-viewers.ts';
+import { bindRole, makeUser, servePageFor, shownTo, type Viewer } from '../support/page/page-viewers.ts';
 import {
   CLUSTER_API_CLUSTERS, installDefinition, installDefinitionFile, KUSTOMIZATIONS,
 } from '../support/peers/registry-crds.ts';

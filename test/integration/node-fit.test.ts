@@ -6,7 +6,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
-import type { ResourceType } from '../../api/objects/group-version.ts';
 import { NAMESPACES, PODS, SERVICE_ACCOUNTS } from '../../api/resource-types.ts';
 import { RandomSource } from '../../benchmarks/load/random-source.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
@@ -14,14 +13,11 @@ import { pollUntil } from '../../cli/clusters/poll-until.ts';
 import { openCluster } from '../../kubernetes/client/open-cluster.ts';
 import { parseQuantity } from '../../model/resources/quantity.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
+import { RESOURCE_QUOTAS } from '../support/objects/resource-types.ts';
 import { runFitCases } from '../support/worlds/random-fit.ts';
 import { startTestSandbox } from '../support/processes/stopped-with-process.ts';
 
-const RESOURCE_QUOTAS: ResourceType<
-  KubernetesObject & { readonly status?: { readonly used?: Readonly<Record<string, string>> } }
-> = {
-  group: '', version: 'v1', plural: 'resourcequotas', kind: 'ResourceQuota', namespaced: true,
-};
+type ResourceQuota = KubernetesObject & { readonly status?: { readonly used?: Readonly<Record<string, string>> } };
 
 let sandbox: Sandbox;
 let client: ClusterClient;
@@ -133,7 +129,7 @@ describe('quantities and the real API server', () => {
     let looks = 0;
     const counted = async () => {
       const at = { namespace, name: 'sums' };
-      const { status } = await client.get(RESOURCE_QUOTAS, at);
+      const { status } = await client.get<ResourceQuota>(RESOURCE_QUOTAS, at);
       const used = RESOURCES.map((resource) => nanosOf(status?.used?.[`requests.${resource}`]));
       if (used.some((amount) => amount !== undefined && amount > 0n)) return used;
       // A pod that was admitted before the quota was known there is counted only when the quota changes, or after

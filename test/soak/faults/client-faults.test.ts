@@ -15,7 +15,9 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import type { KubernetesObject } from '../../../api/objects/core.ts';
 import { DEFAULT_KUBECONFIG_KEY } from '../../../api/kinds/cluster-target.ts';
 import type { ResourceType } from '../../../api/objects/group-version.ts';
-import { CUSTOM_RESOURCE_DEFINITIONS, SECRETS, SERVICE_ACCOUNTS } from '../../../api/resource-types.ts';
+import {
+  CLUSTER_ROLE_BINDINGS, CUSTOM_RESOURCE_DEFINITIONS, SECRETS, SERVICE_ACCOUNTS,
+} from '../../../api/resource-types.ts';
 import { ApiError, isAlreadyExists, isConflict, UnreachableError } from '../../../kubernetes/flow/api-error.ts';
 import { TRANSPORT_TIMINGS, type TransportTimings } from '../../../kubernetes/http/cluster-access.ts';
 import { ClusterClient } from '../../../kubernetes/client/cluster-client.ts';
@@ -465,10 +467,7 @@ async function prepareIdentities(): Promise<void> {
   for (const name of ['one', 'two']) {
     await admin.apply(SERVICE_ACCOUNTS, { metadata: { namespace: NAMESPACE, name } }, 'test');
     await admin.apply(
-      {
-        group: 'rbac.authorization.k8s.io', version: 'v1', plural: 'clusterrolebindings', kind: 'ClusterRoleBinding',
-        namespaced: false,
-      },
+      CLUSTER_ROLE_BINDINGS,
       {
         metadata: { name },
         roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },

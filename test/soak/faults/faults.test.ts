@@ -9,9 +9,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubernetesObject, Pod } from '../../../api/objects/core.ts';
 import { DEFAULT_INSTALL_NAMESPACE } from '../../../api/objects/keys.ts';
 import { CLUSTER_SUMMARY_NAME } from '../../../api/objects/own-names.ts';
-import type { ResourceType } from '../../../api/objects/group-version.ts';
 import {
-  CLUSTER_SUMMARIES, CUSTOM_RESOURCE_DEFINITIONS, NODES, PODS, ROLE_BINDINGS, SECRETS,
+  CLUSTER_ROLE_BINDINGS, CLUSTER_SUMMARIES, CUSTOM_RESOURCE_DEFINITIONS, NODES, PODS, ROLE_BINDINGS, SECRETS,
 } from '../../../api/resource-types.ts';
 import { installInto } from '../../../cli/install/install.ts';
 import { ALL_COMPONENTS_ACCOUNT } from '../../../model/access/component-accounts.ts';
@@ -21,12 +20,8 @@ import { startComponent, type ComponentProcess } from '../../../sandbox/processe
 import { eventually } from '../../support/history/eventually.ts';
 import { FaultWorld, placeOf, tell, within } from '../../support/faults/fault-world.ts';
 import { secretOf } from '../../support/faults/faulty-network.ts';
+import { RESOURCE_QUOTAS } from '../../support/objects/resource-types.ts';
 import { isRunning, type WorldCluster } from '../../support/worlds/isthmus-world.ts';
-
-const RBAC = { group: 'rbac.authorization.k8s.io', version: 'v1', namespaced: false } as const;
-const CLUSTER_ROLE_BINDINGS: ResourceType = { ...RBAC, plural: 'clusterrolebindings', kind: 'ClusterRoleBinding' };
-const QUOTAS: ResourceType =
-  { group: '', version: 'v1', plural: 'resourcequotas', kind: 'ResourceQuota', namespaced: true };
 
 const NAMESPACE = 'faults';
 /** Longer than any watch needs to notice silence. */
@@ -45,34 +40,31 @@ before(async () => {
 });
 after(() => faults?.stop());
 
-const source = (): WorldCluster => faults.world.source;
-const first = (): WorldCluster => faults.target(0);
-const second = (): WorldCluster => faults.target(1);
 
 describe('a cluster that is away', () => {
   it('1: an API server of a target that is killed for 10 s costs nothing', () => faults.during(async () => {
-    const pair = await faults.run('row-1', first());
-    await first().cluster.stopComponent('kube-apiserver', 'SIGKILL');
+    const pair = await faults.run('row-1', faults.first);
+    await faults.first.cluster.stopComponent('kube-apiserver', 'SIGKILL');
     await sleep(10_000);
-    await first().cluster.startComponent('kube-apiserver');
+    await faults.first.cluster.startComponent('kube-apiserver');
     await within('1', 15, () => faults.mirrors(pair, 1));
     await faults.assertSame(pair);
-    await faults.run('row-1-after', first()); // the target's own scheduler is back as well: it may take longer
+    await faults.run('row-1-after', faults.first); // the target's own scheduler is back as well: it may take longer
   }));
 
   it('2, 3, 10: a target that swallows all is noticed; what runs there stays, new pods go elsewhere, nothing runs twice',
     () => faults.during(async () => {
-    const pair = await faults.run('row-3', first());
-    const path = faults.paths.get(first())!;
+    const pair = await faults.run('row-3', faults.first);
+    const path = faults.paths.get(faults.first)!;
     path.cut();
     try {
       await Promise.all([
-        within('3: noticed', 45, () => faults.readyIs(first(), 'False', 'Unreachable')),
+        within('3: noticed', 45, () => faults.readyIs(faults.first, 'False', 'Unreachable')),
         within('2, 10: the proxy says that its target is lost', 45, () => faults.tellsLoss(pair, true)),
       ]);
       await within('2: a new pod elsewhere', 30, () => faults.run('row-3-new').then(
         ({ delegate }) =>
-          assert.ok(second().pods.objects.some(({ metadata }) => metadata.uid === delegate.metadata.uid)),
+          assert.ok(faults.second.pods.objects.some(({ metadata }) => metadata.uid === delegate.metadata.uid)),
       ));
       await sleep(LONG_CUT_MS);
       await faults.assertSame(pair);
@@ -85,35 +77,35 @@ describe('a cluster that is away', () => {
   }));
 
   it('5: a source API server that is killed and starts again costs nothing', () => faults.during(async () => {
-    const pair = await faults.run('row-5', first());
-    await source().cluster.stopComponent('kube-apiserver', 'SIGKILL');
-    await source().cluster.startComponent('kube-apiserver');
+    const pair = await faults.run('row-5', faults.first);
+    await faults.source.cluster.stopComponent('kube-apiserver', 'SIGKILL');
+    await faults.source.cluster.startComponent('kube-apiserver');
     await within('5', 20, () => faults.mirrors(pair, 1));
     await faults.assertSame(pair);
   }));
 
   it('6: both that are down, the target first back', () => faults.during(async () => {
-    const pair = await faults.run('row-6', first());
-    await source().cluster.stopComponent('kube-apiserver', 'SIGKILL');
-    await first().cluster.stopComponent('kube-apiserver', 'SIGKILL');
-    await first().cluster.startComponent('kube-apiserver');
+    const pair = await faults.run('row-6', faults.first);
+    await faults.source.cluster.stopComponent('kube-apiserver', 'SIGKILL');
+    await faults.first.cluster.stopComponent('kube-apiserver', 'SIGKILL');
+    await faults.first.cluster.startComponent('kube-apiserver');
     await sleep(5_000);
-    await source().cluster.startComponent('kube-apiserver');
+    await faults.source.cluster.startComponent('kube-apiserver');
     await within('6', 60, async () => {
       await faults.mirrors(pair, 1);
-      await faults.run('row-6-new', first());
+      await faults.run('row-6-new', faults.first);
     });
     await faults.assertSame(pair);
   }));
 });
 
 describe('a partition between source and target', () => {
-  const cutFor = (act: () => Promise<void>) => faults.cutOff(first(), act);
+  const cutFor = (act: () => Promise<void>) => faults.cutOff(faults.first, act);
 
   it('7: an end in the meantime arrives after it, and the pod is not run again', async () => {
-    const pair = await faults.run('row-7', first(), { restartPolicy: 'Never' });
+    const pair = await faults.run('row-7', faults.first, { restartPolicy: 'Never' });
     await cutFor(async () => void (
-      await first().client.patch(PODS, { ...placeOf(pair.delegate), subresource: 'status' }, {
+      await faults.first.client.patch(PODS, { ...placeOf(pair.delegate), subresource: 'status' }, {
         patchType: 'merge', patch: { status: { phase: 'Succeeded' } },
       })
     ));
@@ -122,21 +114,21 @@ describe('a partition between source and target', () => {
   });
 
   it('8: a proxy that is deleted in the meantime stays until its delegate has gone', async () => {
-    const pair = await faults.run('row-8', first());
+    const pair = await faults.run('row-8', faults.first);
     await cutFor(async () => {
-      await source().client.delete(PODS, placeOf(pair.proxy));
+      await faults.source.client.delete(PODS, placeOf(pair.proxy));
       await sleep(5_000);
-      assert.ok(source().pods.get(`${NAMESPACE}/row-8`) !== undefined, 'the proxy stays');
+      assert.ok(faults.source.pods.get(`${NAMESPACE}/row-8`) !== undefined, 'the proxy stays');
     });
     await within('8', 30, () => faults.goneEverywhere(pair.proxy));
   });
 
   it('9: the delegate of a proxy that is taken away by force is swept', async () => {
-    const pair = await faults.run('row-9', first());
+    const pair = await faults.run('row-9', faults.first);
     await cutFor(async () => {
       faults.forced.add(pair.proxy.metadata.uid ?? '');
-      await source().client.delete(PODS, placeOf(pair.proxy), { gracePeriodSeconds: 0 });
-      await source().client.patch(
+      await faults.source.client.delete(PODS, placeOf(pair.proxy), { gracePeriodSeconds: 0 });
+      await faults.source.client.patch(
         PODS, placeOf(pair.proxy), { patchType: 'merge', patch: { metadata: { finalizers: null } } },
       );
       await faults.proxyIs(pair.proxy, 'gone', (it) => it === undefined);
@@ -159,23 +151,23 @@ describe('controllers', () => {
 
   /** The word; resolves when they run. */
   async function runGated(pods: readonly Pod[]): Promise<void> {
-    for (const pod of pods) await source().client.patch(
+    for (const pod of pods) await faults.source.client.patch(
       PODS, placeOf(pod), { patchType: 'merge', patch: { spec: { schedulingGates: null } } },
     );
     await Promise.all(pods.map((pod) => faults.proxyIs(pod, 'Running', (it) => it !== undefined && isRunning(it))));
   }
 
   const madeFor = (pods: readonly Pod[]): number[] =>
-    pods.map((pod) => faults.everMade(source().pods.get(`${NAMESPACE}/${pod.metadata.name}`)!));
+    pods.map((pod) => faults.everMade(faults.source.pods.get(`${NAMESPACE}/${pod.metadata.name}`)!));
 
   /** A second replica, which follows by the time that this resolves, and says nothing until it leads. */
   async function startStandby(): Promise<ComponentProcess> {
-    const { spec } = faults.processes.get(source())!.current;
+    const { spec } = faults.processes.get(faults.source)!.current;
     const [program, command] = spec.command;
     const standby = await startComponent({
-      ...spec, name: 'standby', logPath: `${source().cluster.directory}/standby.log`,
+      ...spec, name: 'standby', logPath: `${faults.source.cluster.directory}/standby.log`,
       command: [
-        program, command!, 'run', '--kubeconfig', source().cluster.kubeconfigPath, '--components',
+        program, command!, 'run', '--kubeconfig', faults.source.cluster.kubeconfigPath, '--components',
         'scheduler,delegate-controller,virtual-node', '--no-target',
       ],
     });
@@ -186,7 +178,7 @@ describe('controllers', () => {
   it('12: a leader that is stopped and goes on after another one took over writes nothing',
     () => faults.during(async () => {
     const pods = await gatedPods('row-12');
-    const old = faults.processes.get(source())!;
+    const old = faults.processes.get(faults.source)!;
     const standby = await startStandby();
     try {
       old.current.pause();
@@ -207,22 +199,22 @@ describe('controllers', () => {
     const standby = await startStandby();
     const isLeaders = ({ subjects = [] }: Binding) => subjects.some(({ name }) => name === ALL_COMPONENTS_ACCOUNT);
     const bindings = (
-      (await source().client.list(ROLE_BINDINGS, { namespace: DEFAULT_INSTALL_NAMESPACE })) as Binding[]
+      (await faults.source.client.list(ROLE_BINDINGS, { namespace: DEFAULT_INSTALL_NAMESPACE })) as Binding[]
     ).filter(isLeaders);
     assert.ok(bindings.length > 0, 'the leader has its lease by a RoleBinding');
     try {
-      for (const binding of bindings) await source().client.delete(ROLE_BINDINGS, placeOf(binding));
+      for (const binding of bindings) await faults.source.client.delete(ROLE_BINDINGS, placeOf(binding));
       const revokedAt = Date.now();
       await sleep(10_000); // what the old one did by then was its right
       await within('17: another one is active, 10 s later', 10, () => runGated(pods));
       await sleep(Math.max(0, revokedAt + 20_000 - Date.now()));
-      const last = Math.max(revokedAt, ...(await writesOf(source(), ALL_COMPONENTS_ACCOUNT)));
+      const last = Math.max(revokedAt, ...(await writesOf(faults.source, ALL_COMPONENTS_ACCOUNT)));
       tell({ row: '17: last write of the old one', seconds: (last - revokedAt) / 1_000, limit: 10 });
       assert.ok(last - revokedAt <= 10_000, `it wrote ${last - revokedAt} ms later`);
       assert.deepEqual(madeFor(pods), [1, 1, 1, 1, 1]);
     } finally {
       // Objects of a list do not say of which kind they are.
-      for (const { metadata: { namespace, name, labels }, ...rest } of bindings) await source().client.apply(
+      for (const { metadata: { namespace, name, labels }, ...rest } of bindings) await faults.source.client.apply(
         ROLE_BINDINGS,
         {
           ...rest, apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'RoleBinding',
@@ -231,82 +223,83 @@ describe('controllers', () => {
         'isthmus-test',
       );
       await standby.stop();
-      await faults.processes.get(source())!.restart();
+      await faults.processes.get(faults.source)!.restart();
     }
   }));
 
   it('49: a proxy that is deleted before its delegate is made leaves nothing', () => faults.during(async () => {
-    const pod = faults.aPod('row-49', first());
-    await faults.processes.get(first())!.stop();
+    const pod = faults.aPod('row-49', faults.first);
+    await faults.processes.get(faults.first)!.stop();
     try {
-      await eventually('the webhook', () => source().client.create(PODS, pod));
-      await first().chaperons.until(
+      await eventually('the webhook', () => faults.source.client.create(PODS, pod));
+      await faults.first.chaperons.until(
         'its chaperon', (all) => all.some(({ metadata }) => metadata.name?.startsWith('row-49-')), 60_000,
       );
-      await source().client.delete(PODS, placeOf(pod));
+      await faults.source.client.delete(PODS, placeOf(pod));
     } finally {
-      await faults.processes.get(first())!.restart();
+      await faults.processes.get(faults.first)!.restart();
     }
-    await faults.readyIs(first(), 'True');
+    await faults.readyIs(faults.first, 'True');
     await within('49', 10, () => faults.goneEverywhere(pod));
-    assert.ok(!first().pods.history.some(({ key }) => key.startsWith(`${NAMESPACE}/row-49-`)), 'a delegate was made');
+    const { history } = faults.first.pods;
+    assert.ok(!history.some(({ key }) => key.startsWith(`${NAMESPACE}/row-49-`)), 'a delegate was made');
   }));
 });
 
 describe('what an administrator does', () => {
   it('30: permissions that are revoked in the target', () => faults.during(async () => {
-    const pair = await faults.run('row-30', first());
-    await faults.processes.get(first())!.stop(); // it would give them back at once
+    const pair = await faults.run('row-30', faults.first);
+    await faults.processes.get(faults.first)!.stop(); // it would give them back at once
     try {
-      const bindings = (await first().client.list(CLUSTER_ROLE_BINDINGS)) as Binding[];
+      const bindings = (await faults.first.client.list(CLUSTER_ROLE_BINDINGS)) as Binding[];
       const ours = bindings.filter(
         ({ metadata, subjects = [] }) => !metadata.name?.startsWith('system:') && subjects
           .some(({ namespace, name }) => namespace === DEFAULT_INSTALL_NAMESPACE && !name.startsWith('isthmus')),
       );
-      for (const { metadata: { name = '' } } of ours) await first().client.delete(CLUSTER_ROLE_BINDINGS, { name });
-      faults.paths.get(first())!.heal(); // watches that are open go on without permissions: they end here
-      await faults.readyIs(first(), 'False', 'Forbidden');
+      for (const { metadata: { name = '' } } of ours) await faults.first.client.delete(CLUSTER_ROLE_BINDINGS, { name });
+      faults.paths.get(faults.first)!.heal(); // watches that are open go on without permissions: they end here
+      await faults.readyIs(faults.first, 'False', 'Forbidden');
       await sleep(15_000); // the last of the quick attempts of a watch comes ten seconds after its first
-      const before = await deniedRequests(first());
+      const before = await deniedRequests(faults.first);
       await sleep(60_000);
-      const tries = (await deniedRequests(first())) - before;
+      const tries = (await deniedRequests(faults.first)) - before;
       tell({ row: '30: denied requests in 60 s', tries });
       assert.ok(tries <= 2, `${tries} denied requests in 60 s`);
       await faults.assertSame(pair);
     } finally {
-      await faults.processes.get(first())!.restart();
+      await faults.processes.get(faults.first)!.restart();
     }
-    await within('30', 30, () => faults.readyIs(first(), 'True'));
+    await within('30', 30, () => faults.readyIs(faults.first, 'True'));
     await faults.assertSame(pair);
   }));
 
   it('41: a target whose kubeconfig points to another cluster is refused, and nothing there is adopted',
     () => faults.during(async () => {
-    const pair = await faults.run('row-41', first());
-    const where = await secretOf(source().client, first().cluster.name);
+    const pair = await faults.run('row-41', faults.first);
+    const where = await secretOf(faults.source.client, faults.first.cluster.name);
     const [own, other] = await Promise.all([
-      source().client.get(SECRETS, where),
-      source().client.get(SECRETS, await secretOf(source().client, second().cluster.name)),
+      faults.source.client.get(SECRETS, where),
+      faults.source.client.get(SECRETS, await secretOf(faults.source.client, faults.second.cluster.name)),
     ]);
-    const use = (data: unknown) => source().client.patch(SECRETS, where, { patchType: 'merge', patch: { data } });
+    const use = (data: unknown) => faults.source.client.patch(SECRETS, where, { patchType: 'merge', patch: { data } });
     try {
       await use(other.data);
-      await within('41: refused', 45, () => faults.readyIs(first(), 'False'));
+      await within('41: refused', 45, () => faults.readyIs(faults.first, 'False'));
       await faults.assertSame(pair);
     } finally {
       await use(own.data);
     }
-    await within('41: back', 60, () => faults.readyIs(first(), 'True'));
+    await within('41: back', 60, () => faults.readyIs(faults.first, 'True'));
     await faults.assertSame(pair);
   }));
 
   it('42: a virtual node that is deleted is made again, and its proxies stay', async () => {
-    const pair = await faults.run('row-42', first());
-    const name = virtualNodeName({ kind: 'ClusterTarget', name: first().cluster.name });
-    const { metadata: { uid } } = await source().client.get(NODES, { name });
-    await source().client.delete(NODES, { name });
+    const pair = await faults.run('row-42', faults.first);
+    const name = virtualNodeName({ kind: 'ClusterTarget', name: faults.first.cluster.name });
+    const { metadata: { uid } } = await faults.source.client.get(NODES, { name });
+    await faults.source.client.delete(NODES, { name });
     await within('42', 20, () => eventually(
-      'the node', async () => (await source().client.get(NODES, { name })).metadata.uid !== uid,
+      'the node', async () => (await faults.source.client.get(NODES, { name })).metadata.uid !== uid,
     ));
     await sleep(50_000); // pod garbage collection takes those of nodes that are missing for 40 s
     await faults.assertSame(pair);
@@ -314,41 +307,42 @@ describe('what an administrator does', () => {
 
   it('53: Events that cannot be written hold nothing up', async () => {
     const hard = { 'count/events': '0', 'count/events.events.k8s.io': '0' };
-    await source().client.create(
-      QUOTAS, { metadata: { namespace: NAMESPACE, name: 'no-events' }, spec: { hard } } as KubernetesObject,
+    await faults.source.client.create(
+      RESOURCE_QUOTAS, { metadata: { namespace: NAMESPACE, name: 'no-events' }, spec: { hard } } as KubernetesObject,
     );
-    await within('53', 20, () => faults.run('row-53', first()));
-    await source().client.delete(QUOTAS, { namespace: NAMESPACE, name: 'no-events' });
+    await within('53', 20, () => faults.run('row-53', faults.first));
+    await faults.source.client.delete(RESOURCE_QUOTAS, { namespace: NAMESPACE, name: 'no-events' });
   });
 
   it('56: kinds of ours that are missing in a target: it says so, deletes nothing, and recovers when they are back',
     () => faults.during(async () => {
-    const pair = await faults.run('row-56', second());
-    await second().client.delete(CUSTOM_RESOURCE_DEFINITIONS, { name: 'clustersummaries.multicluster.admiralty.io' });
-    await within('56: told', 90, () => faults.readyIs(second(), 'False'));
+    const pair = await faults.run('row-56', faults.second);
+    const name = 'clustersummaries.multicluster.admiralty.io';
+    await faults.second.client.delete(CUSTOM_RESOURCE_DEFINITIONS, { name });
+    await within('56: told', 90, () => faults.readyIs(faults.second, 'False'));
     await faults.assertSame(pair);
-    await installAgain(second());
-    await within('56: recovered', 90, () => faults.readyIs(second(), 'True'));
+    await installAgain(faults.second);
+    await within('56: recovered', 90, () => faults.readyIs(faults.second, 'True'));
     await faults.assertSame(pair);
   }));
 
   // What it publishes is refused meanwhile: after 150 s it counts as silent (row 51).
   it('56: a kind of an older version: what runs stays, pods go on to run, and figures come again after an installation',
     () => faults.during(async () => {
-    const pair = await faults.run('row-56-before', second());
-    await withdrawFields(second(), ['free', 'largestFree', 'nodeGroups', 'gpus', 'commonLabels']);
-    await faults.processes.get(second())!.restart();
-    await within('56: a pod in a target with an older kind', 60, () => faults.run('row-56-older', second()));
+    const pair = await faults.run('row-56-before', faults.second);
+    await withdrawFields(faults.second, ['free', 'largestFree', 'nodeGroups', 'gpus', 'commonLabels']);
+    await faults.processes.get(faults.second)!.restart();
+    await within('56: a pod in a target with an older kind', 60, () => faults.run('row-56-older', faults.second));
     await faults.assertSame(pair);
     const installedAt = new Date().toISOString();
-    await installAgain(second());
+    await installAgain(faults.second);
     await within('56: figures come again', 90, () => eventually(
       'a summary',
       async () => (
-        (await second().client.get(CLUSTER_SUMMARIES, { name: CLUSTER_SUMMARY_NAME })).observed?.time ?? ''
+        (await faults.second.client.get(CLUSTER_SUMMARIES, { name: CLUSTER_SUMMARY_NAME })).observed?.time ?? ''
       ) > installedAt,
     ));
-    await faults.readyIs(second(), 'True');
+    await faults.readyIs(faults.second, 'True');
     await faults.assertSame(pair);
   }));
 });

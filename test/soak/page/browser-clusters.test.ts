@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import type { KubernetesObject, Pod } from '../../../api/objects/core.ts';
-import type { ResourceType } from '../../../api/objects/group-version.ts';
 import { ELECT_ANNOTATION } from '../../../api/objects/keys.ts';
 import { DEPLOYMENTS, PLACEMENT_POLICIES, PODS, SERVICE_ACCOUNTS } from '../../../api/resource-types.ts';
 import { LISTS } from '../../../dashboard/wire/routes.ts';
@@ -16,6 +15,7 @@ import { findCondition } from '../../../model/objects/conditions.ts';
 import { startChromium } from '../../support/page/chromium.ts';
 import { isRunning, makeNamespace, startWorld, type IsthmusWorld } from '../../support/worlds/isthmus-world.ts';
 import { RelayToTarget } from '../../support/faults/lost-target.ts';
+import { CORE_EVENTS } from '../../support/objects/resource-types.ts';
 import { bindRole, makeUser, servePageFor, type Viewer } from '../../support/page/page-viewers.ts';
 
 const [OURS, OTHERS] = ['browser-ours', 'browser-others'];
@@ -26,7 +26,6 @@ const SCREENS = [
   ...LISTS.map((list) => `/${list}`), `/pods/${OURS}/web`, `/pods/${OURS}/too-large`, `/decisions/${OURS}/web`,
   `/pods/${OURS}/web?without=target-1`, `/pods/${OURS}/web?replicas=5`, `/pods/${OURS}/web?spec=require:+%7B%7D`,
 ];
-const EVENTS: ResourceType = { group: '', version: 'v1', plural: 'events', kind: 'Event', namespaced: true };
 
 let world: IsthmusWorld;
 let browser: Browser;
@@ -245,7 +244,7 @@ describe('a hostile target', () => {
     const delegate = target?.pods.objects.find(({ metadata }) => metadata.namespace === OURS);
     assert.ok(target !== undefined && delegate !== undefined);
     const at = { namespace: OURS, name: delegate.metadata.name ?? '' };
-    await target.client.create(EVENTS, {
+    await target.client.create(CORE_EVENTS, {
       metadata: { namespace: OURS, name: 'hostile' }, type: 'Warning', reason: `Hostile${HOSTILE}`, message: HOSTILE,
       involvedObject: { kind: 'Pod', apiVersion: 'v1', uid: delegate.metadata.uid, ...at },
     } as unknown as KubernetesObject);

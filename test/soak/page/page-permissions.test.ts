@@ -14,7 +14,7 @@ import {
   ELECT_ANNOTATION, MOVE_LABEL, PROVIDER_KEY, PROVIDER_VALUE, PROXY_SCHEDULER, TRUE,
 } from '../../../api/objects/keys.ts';
 import {
-  CLUSTER_PLACEMENT_POLICIES, CLUSTER_TARGETS, DEPLOYMENTS, NAMESPACES, NODES, PLACEMENT_POLICIES, PODS,
+  CLUSTER_PLACEMENT_POLICIES, CLUSTER_ROLES, CLUSTER_TARGETS, DEPLOYMENTS, NAMESPACES, NODES, PLACEMENT_POLICIES, PODS,
   SERVICE_ACCOUNTS, TARGET_DISCOVERIES, TARGETS,
 } from '../../../api/resource-types.ts';
 import { failureText } from '../../../cli/output/error-text.ts';
@@ -37,8 +37,9 @@ import { findCondition } from '../../../model/objects/conditions.ts';
 import { eventually } from '../../support/history/eventually.ts';
 import { isRunning, makeNamespace, type IsthmusWorld } from '../../support/worlds/isthmus-world.ts';
 import { leaveWorld, shareWorld } from '../../support/worlds/shared-world.ts';
+import { CORE_EVENTS } from '../../support/objects/resource-types.ts';
 import {
-  bindRole, CLUSTER_ROLES, makeUser, servePageFor, serveSharedPage, shownTo, tokenIn, unbindRole, type SharedPage,
+  bindRole, makeUser, servePageFor, serveSharedPage, shownTo, tokenIn, unbindRole, type SharedPage,
   type Viewer,
 } from '../../support/page/page-viewers.ts';
 import { openScreen, type FollowedScreen } from '../../support/page/scripted-screens.ts';
@@ -56,7 +57,6 @@ const SUPPOSED = [
   `/pods/${OURS}/web?policy=ClusterPlacementPolicy/all&spec=require:+%7B%7D`,
   `/pods/${OTHERS}/${CANARY}-web?replicas=3`, `/pods/${OTHERS}/${CANARY}-web?policy=ClusterPlacementPolicy/all`,
 ];
-const EVENTS: ResourceType = { group: '', version: 'v1', plural: 'events', kind: 'Event', namespaced: true };
 
 const shared = shareWorld({ nodes: 2, audit: true });
 let world: IsthmusWorld;
@@ -208,7 +208,7 @@ describe('the permissions of viewers', () => {
         client.create(PLACEMENT_POLICIES, policyOf(
           OTHERS, `${CANARY}-move`, { podSelector: { matchLabels: { app: CANARY } } }, { [MOVE_LABEL]: TRUE },
         )),
-        client.create(EVENTS, {
+        client.create(CORE_EVENTS, {
           metadata: { namespace: OTHERS, name: `${CANARY}-event` }, reason: 'Canary', message: CANARY, type: 'Warning',
           involvedObject: { kind: 'Pod', namespace: OTHERS, name: `${CANARY}-web` },
         } as never),

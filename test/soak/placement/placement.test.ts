@@ -5,8 +5,9 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { KubernetesObject, Pod } from '../../../api/objects/core.ts';
 import { ELECT_ANNOTATION, PARENT_UID_LABEL, TARGET_ANNOTATION } from '../../../api/objects/keys.ts';
-import type { ResourceType } from '../../../api/objects/group-version.ts';
-import { NODES, PODS } from '../../../api/resource-types.ts';
+import {
+  NODES, PODS, VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS,
+} from '../../../api/resource-types.ts';
 import type { ClusterClient } from '../../../kubernetes/client/cluster-client.ts';
 import { delegateName, virtualNodeName } from '../../../model/naming/names.ts';
 import {
@@ -15,12 +16,6 @@ import {
 import { secondsOfSteps } from '../../support/history/placement-steps.ts';
 import { seededRandom } from '../../support/objects/seeded-random.ts';
 import { assertInvariants } from '../../support/history/world-invariants.ts';
-
-const POLICY: Omit<ResourceType, 'plural' | 'kind'> =
-  { group: 'admissionregistration.k8s.io', version: 'v1', namespaced: false };
-const POLICIES: ResourceType = { ...POLICY, plural: 'validatingadmissionpolicies', kind: 'ValidatingAdmissionPolicy' };
-const BINDINGS: ResourceType =
-  { ...POLICY, plural: 'validatingadmissionpolicybindings', kind: 'ValidatingAdmissionPolicyBinding' };
 
 const TARGETS = 5;
 const NODES_EACH = 3;
@@ -196,9 +191,10 @@ async function refuseAtRandom({ client }: WorldCluster, target: number): Promise
       { expression: `!object.metadata.name.matches('-[0-9a-f]{9}[${refusedDigits(target)}]$')`, message: 'not today' },
     ],
   };
-  await client.apply(POLICIES, { metadata: { name }, spec } as KubernetesObject, 'isthmus-test');
+  await client.apply(VALIDATING_ADMISSION_POLICIES, { metadata: { name }, spec } as KubernetesObject, 'isthmus-test');
   await client.apply(
-    BINDINGS, { metadata: { name }, spec: { policyName: name, validationActions: ['Deny'] } } as KubernetesObject,
+    VALIDATING_ADMISSION_POLICY_BINDINGS,
+    { metadata: { name }, spec: { policyName: name, validationActions: ['Deny'] } } as KubernetesObject,
     'isthmus-test',
   );
   await untilRefused(client, refusedDigits(target));

@@ -100,6 +100,18 @@ export class FaultWorld {
     }
   }
 
+  get source(): WorldCluster {
+    return this.world.source;
+  }
+
+  get first(): WorldCluster {
+    return this.target(0);
+  }
+
+  get second(): WorldCluster {
+    return this.target(1);
+  }
+
   /** The n-th target, from 0. */
   target(index: number): WorldCluster {
     const target = this.world.targets[index];

@@ -2,9 +2,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import type { ResourceType } from '../../../api/objects/group-version.ts';
 import { DEFAULT_INSTALL_NAMESPACE } from '../../../api/objects/keys.ts';
-import { SERVICE_ACCOUNTS } from '../../../api/resource-types.ts';
+import { CLUSTER_ROLE_BINDINGS, ROLE_BINDINGS, SERVICE_ACCOUNTS } from '../../../api/resource-types.ts';
 import { ClusterViewers } from '../../../dashboard/cluster-viewers.ts';
 import { Simulations } from '../../../dashboard/observe/simulations.ts';
 import { Screens } from '../../../dashboard/screens.ts';
@@ -19,17 +18,6 @@ import { Transport } from '../../../kubernetes/http/transport.ts';
 import { createLogger } from '../../../process/logger.ts';
 import { tokenKubeconfig } from '../../../peering/access/target-access.ts';
 import { openScreen, signIn } from './scripted-screens.ts';
-
-const RBAC = { group: 'rbac.authorization.k8s.io', version: 'v1' } as const;
-/** `rbac.authorization.k8s.io/v1` RoleBinding. */
-export const ROLE_BINDINGS: ResourceType =
-  { ...RBAC, plural: 'rolebindings', kind: 'RoleBinding', namespaced: true };
-/** `rbac.authorization.k8s.io/v1` ClusterRoleBinding. */
-export const CLUSTER_ROLE_BINDINGS: ResourceType =
-  { ...RBAC, plural: 'clusterrolebindings', kind: 'ClusterRoleBinding', namespaced: false };
-/** `rbac.authorization.k8s.io/v1` ClusterRole. */
-export const CLUSTER_ROLES: ResourceType =
-  { ...RBAC, plural: 'clusterroles', kind: 'ClusterRole', namespaced: false };
 
 /** A user of a cluster: a ServiceAccount with a token. */
 export interface User {
@@ -59,7 +47,7 @@ export async function bindRole(
 ): Promise<void> {
   await client.create(isForAll ? CLUSTER_ROLE_BINDINGS : ROLE_BINDINGS, {
     metadata: { ...(isForAll ? {} : { namespace }), name: `${name}-${role}` },
-    roleRef: { apiGroup: RBAC.group, kind: 'ClusterRole', name: role },
+    roleRef: { apiGroup: CLUSTER_ROLE_BINDINGS.group, kind: 'ClusterRole', name: role },
     subjects: [{ kind: 'ServiceAccount', namespace, name }],
   } as never);
 }

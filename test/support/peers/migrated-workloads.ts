@@ -8,10 +8,9 @@ import {
 import type { ResourceType } from '../../../api/objects/group-version.ts';
 import type { OpenCluster } from '../../../kubernetes/client/open-cluster.ts';
 import { runForAnnotation } from '../../../sandbox/plan/kwok-stages.ts';
+import { JOBS, STATEFUL_SETS } from '../objects/resource-types.ts';
 
-const JOBS: ResourceType = { group: 'batch', version: 'v1', plural: 'jobs', kind: 'Job', namespaced: true };
 const CRON_JOBS: ResourceType = { ...JOBS, plural: 'cronjobs', kind: 'CronJob' };
-const STATEFUL_SETS: ResourceType = { ...DEPLOYMENTS, plural: 'statefulsets', kind: 'StatefulSet' };
 
 // Pods of Jobs run on while a cluster is migrated.
 const annotations = { [ELECT_ANNOTATION]: '', [runForAnnotation]: '24h' };

@@ -10,9 +10,9 @@ import type { OpenCluster } from '../../../kubernetes/client/open-cluster.ts';
 import type { Cluster } from '../../../sandbox/control-plane/control-plane.ts';
 import { runForAnnotation } from '../../../sandbox/plan/kwok-stages.ts';
 import { eventually } from '../history/eventually.ts';
+import { JOBS } from '../objects/resource-types.ts';
 import { remainsIn, deleteWorkloads } from './migrated-workloads.ts';
 
-const JOBS: ResourceType = { group: 'batch', version: 'v1', plural: 'jobs', kind: 'Job', namespaced: true };
 /** Admiralty looks at what it missed every 30 s, and waits up to 60 s for a verdict. */
 const TIMEOUT_MS = 180_000;
 const OUTAGE_MS = 20_000;

@@ -2,7 +2,7 @@
 // ClusterTarget says so.
 import type { ClusterTarget } from '../../../api/kinds/cluster-target.ts';
 import { DEFAULT_INSTALL_NAMESPACE } from '../../../api/objects/keys.ts';
-import { CLUSTER_TARGETS } from '../../../api/resource-types.ts';
+import { CLUSTER_ROLE_BINDINGS, CLUSTER_TARGETS } from '../../../api/resource-types.ts';
 import { pollUntil } from '../../../cli/clusters/poll-until.ts';
 import type { ClusterClient } from '../../../kubernetes/client/cluster-client.ts';
 import { readClusterId } from '../../../kubernetes/client/cluster-id.ts';
@@ -19,10 +19,6 @@ export interface PodModePair {
   readonly name: string;
 }
 
-const CLUSTER_ROLE_BINDINGS = {
-  group: 'rbac.authorization.k8s.io', version: 'v1', plural: 'clusterrolebindings', kind: 'ClusterRoleBinding',
-  namespaced: false,
-};
 const POLLING = { forMs: 60_000, everyMs: 100 };
 
 /** Resolves once the target is Ready in Pod mode. Throws AppError `StartFailed` when it does not become so. */

@@ -23,6 +23,7 @@ import {
 } from '../../../../manifests/objects/webhook-configuration.ts';
 import { PART_OF } from '../../../../model/access/rbac-objects.ts';
 import { aPod, withFinalizers } from '../../../support/objects/builders.ts';
+import { STATEFUL_SETS } from '../../../support/objects/resource-types.ts';
 import { MemoryCluster, type Stored } from '../../../support/doubles/memory-cluster.ts';
 import { virtualWaits } from '../../../support/doubles/virtual-waits.ts';
 
@@ -37,8 +38,6 @@ const theirs = (name: string, namespace?: string): KubernetesObject =>
 
 const owned = (name: string, namespace: string): KubernetesObject =>
   ({ metadata: { namespace, name, ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: 'web', uid: 'u' }] } });
-const STATEFUL_SETS: ResourceType =
-  { group: 'apps', version: 'v1', plural: 'statefulsets', kind: 'StatefulSet', namespaced: true };
 const RELEASES: ResourceType = {
   group: 'helm.toolkit.fluxcd.io', version: 'v2', plural: 'helmreleases', kind: 'HelmRelease', namespaced: true,
 };

@@ -329,7 +329,8 @@ describe('what is supposed', () => {
   it('gives added GPUs to pods that ask for them', () => {
     const pod =
       `apiVersion: v1\nkind: Pod\nmetadata: {name: one, ${ELECTED}}\n` +
-        'spec: {nodeSelector: {nvidia.com/gpu.product: H100}, containers: [{name: main, resources: {limits: {nvidia.com/gpu: 4}}}]}';
+        'spec: {nodeSelector: {nvidia.com/gpu.product: H100}, ' +
+        'containers: [{name: main, resources: {limits: {nvidia.com/gpu: 4}}}]}';
     assert.deepEqual(
       [outcomes(pod, { ...base, targets }), outcomes(
         pod, { ...base, targets: suppose(targets, [], [parseAdd('4xH100@a')]) },
