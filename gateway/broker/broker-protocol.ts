@@ -6,7 +6,6 @@ import { endpointObjectName, isClusterId } from '../../model/network/gateway-nam
 import { doCidrsOverlap, parseRange } from '../../model/network/ip-range.ts';
 import { allocateGlobalRanges } from '../../model/network/pod-addresses.ts';
 import { parseAddress } from '../protocol/allowed-services.ts';
-import { clusterObjectName } from './membership.ts';
 import { isWireguardKey } from '../protocol/wireguard-keys.ts';
 import { parsedJson } from '../../model/objects/json-values.ts';
 import { isLater } from '../../model/objects/resource-version.ts';
@@ -193,7 +192,7 @@ export function toMemberObjects(
 ): { readonly cluster: ClustersetMember; readonly endpoint: ClustersetEndpoint } {
   return {
     cluster: {
-      metadata: { name: clusterObjectName(clusterId) },
+      metadata: { name: clusterId },
       spec: {
         clusterID: clusterId, clusterCIDR, serviceCIDR, globalCIDR, revokedSerials,
         ...(joinedAt !== undefined && { joinedAt }),

@@ -16,7 +16,6 @@ import {
   parseSigningRequest, replacedRanges, speaksFor, toMemberObjects, withSerial, type Members,
 } from './broker-protocol.ts';
 import { exportsExcess, MAX_EXPORT_BYTES, parseExport } from './export-protocol.ts';
-import { clusterObjectName } from './membership.ts';
 import type { MemberStore } from './member-store.ts';
 import { MemberStreams, visibleToMembers } from './member-streams.ts';
 import { isRejection } from '../../kubernetes/flow/api-error.ts';
@@ -123,7 +122,7 @@ class BrokerHandlers {
         'with "isthmus ' +
         'broker token"',
     );
-    const before = await store.cluster(clusterObjectName(clusterId));
+    const before = await store.cluster(clusterId);
     if (before !== undefined && isTaken(before, now().getTime())) throw new Refusal(
       409,
       `a cluster "${clusterId}" has already joined; choose another --cluster-id, or let it leave first: where it has ` +
@@ -211,7 +210,7 @@ class BrokerHandlers {
   async leave(request: FastifyRequest) {
     const { store, now } = this.#options;
     const clusterId = await this.#own(request);
-    const member = await store.cluster(clusterObjectName(clusterId));
+    const member = await store.cluster(clusterId);
     await store.remove(clusterId, member === undefined ? [] : issuedSerials(member), now().getTime());
     this.#options.logger.info({ audit: true, cluster: clusterId }, 'a cluster has left');
     return {};
@@ -238,7 +237,7 @@ class BrokerHandlers {
     if (peer.notAfterMs <= this.#options.now().getTime()) {
       throw new Refusal(401, 'the certificate has expired; join again');
     }
-    const member = await this.#options.store.cluster(clusterObjectName(peer.clusterId));
+    const member = await this.#options.store.cluster(peer.clusterId);
     if (member === undefined || !speaksFor(member, peer.serial)) throw new Refusal(
       403, `"${peer.clusterId}" is no longer a member: it has left, or its certificate was revoked; join again`,
     );

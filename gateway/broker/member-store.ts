@@ -9,7 +9,6 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
 import { fullInformersOf } from '../../kubernetes/watch/full-objects.ts';
 import type { IssuedSerial, Members } from './broker-protocol.ts';
-import { clusterObjectName } from './membership.ts';
 
 /** Storage operations. Reads for decisions are uncached. */
 export interface MemberStore {
@@ -137,7 +136,7 @@ export class KubernetesMemberStore implements MemberStore {
       .map(({ serial, notAfterMs }) => [`${removedPrefix(clusterId)}${serial}`, notAfterMs] as const);
     if (ends.length > 0) await this.#remember(new Map(ends), nowMs);
     await removeMember(this.#client, this.#namespace, clusterId);
-    await this.#client.delete(CLUSTERSET_MEMBERS, { namespace: this.#namespace, name: clusterObjectName(clusterId) })
+    await this.#client.delete(CLUSTERSET_MEMBERS, { namespace: this.#namespace, name: clusterId })
       .catch(unless(isNotFound));
   }
 

@@ -17,11 +17,6 @@ export interface Membership {
   readonly overlaps: readonly string[];
 }
 
-/** Name of a member's ClustersetMember object, and prefix of its Endpoints' names. */
-export function clusterObjectName(clusterId: string): string {
-  return clusterId;
-}
-
 /**
  * Peers of a member for one driver. An ClustersetEndpoint counts only under its own name and with a
  * ClustersetMember of that name.
@@ -50,7 +45,7 @@ export function planMembership(
 }
 
 function isConsistent({ metadata, spec }: ClustersetMember): boolean {
-  return isClusterId(spec.clusterID) && metadata.name === clusterObjectName(spec.clusterID);
+  return isClusterId(spec.clusterID) && metadata.name === spec.clusterID;
 }
 
 /** Pairs of members whose pod CIDRs overlap without a global CIDR, as text. */

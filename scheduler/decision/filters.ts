@@ -7,7 +7,7 @@ import { podAffinityFilter } from './pod-affinity.ts';
 import { replicaShareFilter } from './replica-shares.ts';
 import type { PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
 import type { Rejection } from '../snapshot/rejection.ts';
-import { fitsOnNode, type TargetCapacity } from '../snapshot/target-capacity.ts';
+import type { TargetCapacity } from '../snapshot/target-capacity.ts';
 import type { NodeRequirements } from '../snapshot/node-requirements.ts';
 import { tierFilter } from './tiers.ts';
 import { topologySpreadFilter } from './topology-spread.ts';
@@ -173,7 +173,7 @@ function notRejected({ rejectedBy }: PodToSchedule): Check | undefined {
 function resources(pod: PodToSchedule): Check {
   return (target) => {
     if (target.capacity === undefined) return undefined;
-    const fit = fitsOnNode(target.capacity, requirementsIn(pod, target));
+    const fit = target.capacity.fit(requirementsIn(pod, target));
     if (fit.kind === 'fits' || fitsAfterScaleUp(pod, target)) return undefined;
     return {
       reason: fit.reason,

@@ -229,11 +229,6 @@ export function toTargetCapacity(summary: ClusterSummary): TargetCapacity {
   return new TargetCapacity({ allocatable, free, hasNodeGroups: summary.nodeGroups !== undefined }, read);
 }
 
-/** Whether some node of the target fits the pod now. */
-export function fitsOnNode(capacity: TargetCapacity, pod: NodeRequirements): NodeFit {
-  return capacity.fit(pod);
-}
-
 function byKey([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number {
   return one < other ? -1 : 1;
 }

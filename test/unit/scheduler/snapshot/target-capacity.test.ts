@@ -8,7 +8,7 @@ import {
   addAmounts, formatResourceList, NO_AMOUNTS, parseResourceList, subtractAmounts, type ResourceAmounts,
 } from '../../../../model/resources/resources.ts';
 import {
-  fitsOnNode, toRequirements, toTargetCapacity, type TargetCapacity,
+  toRequirements, toTargetCapacity, type TargetCapacity,
 } from '../../../../scheduler/snapshot/target-capacity.ts';
 import type { NodeRequirements } from '../../../../scheduler/snapshot/node-requirements.ts';
 import { aPod, frozen, withRequests, withSpec } from '../../../support/objects/builders.ts';
@@ -77,10 +77,9 @@ describe('toRequirements', () => {
 });
 
 describe('taints that admission of a target may tolerate for a pod', () => {
-  const onTainted = (key: string, spec: Partial<PodSpec>, effect = 'NoSchedule') => fitsOnNode(
-    capacityOf({ taints: [{ key, effect }], holes: [{ count: 1, free: { cpu: '8', pods: '9', [GPU]: '8' } }] }),
-    toRequirements(aPod(withSpec(spec)).spec),
-  ).kind;
+  const onTainted = (key: string, spec: Partial<PodSpec>, effect = 'NoSchedule') =>
+    capacityOf({ taints: [{ key, effect }], holes: [{ count: 1, free: { cpu: '8', pods: '9', [GPU]: '8' } }] })
+      .fit(toRequirements(aPod(withSpec(spec)).spec)).kind;
   const asking = (resource: string) => ({ containers: [{ name: 'c', resources: { limits: { [resource]: '1' } } }] });
 
   it('keep no pod away that asks for the extended resource of their name (ExtendedResourceToleration)', () => {
@@ -110,8 +109,8 @@ describe('toTargetCapacity', () => {
   it("takes Admiralty's summary, which has totals only, for one large node", () => {
     const capacity = toTargetCapacity({ metadata: {}, allocatable: { cpu: '8', pods: '110' } });
     assert.deepEqual(capacity.free, capacity.allocatable);
-    assert.deepEqual(fitsOnNode(capacity, needs({ cpu: '8' })), { kind: 'fits' });
-    assert.equal(fitsOnNode(capacity, needs({ cpu: '9' })).kind, 'no-node');
+    assert.deepEqual(capacity.fit(needs({ cpu: '8' })), { kind: 'fits' });
+    assert.equal(capacity.fit(needs({ cpu: '9' })).kind, 'no-node');
   });
 
   it("leaves to a target what Admiralty's summary does not tell of its nodes: labels, taints and names", () => {
@@ -120,9 +119,9 @@ describe('toTargetCapacity', () => {
     const recorded = toTargetCapacity(totals.toSummary());
     const onLinux = (cpu: string) => needs({ cpu }, { nodeSelector: { 'kubernetes.io/os': 'linux' } });
     assert.deepEqual(
-      [bare, totals, recorded].map((one) => fitsOnNode(one, onLinux('8')).kind), ['no-node', 'fits', 'fits'],
+      [bare, totals, recorded].map((one) => one.fit(onLinux('8')).kind), ['no-node', 'fits', 'fits'],
     );
-    assert.equal(fitsOnNode(totals, onLinux('9')).kind, 'no-node');
+    assert.equal(totals.fit(onLinux('9')).kind, 'no-node');
   });
 
   it('knows a cluster without nodes from one that did not say', () => {
@@ -135,7 +134,7 @@ describe('toTargetCapacity', () => {
       nodeGroups:
         [{ holes: [{ count: 0, free: { cpu: '8', pods: '9' } }, { count: -1, free: { cpu: '8', pods: '9' } }] }],
     });
-    assert.equal(fitsOnNode(capacity, needs({ cpu: '1' })).kind, 'no-node');
+    assert.equal(capacity.fit(needs({ cpu: '1' })).kind, 'no-node');
   });
 
   it('C2-29: passes over figures that are no quantities', () => {
@@ -146,7 +145,7 @@ describe('toTargetCapacity', () => {
   });
 });
 
-describe('fitsOnNode', () => {
+describe('fit', () => {
   const roomy = { cpu: '4', memory: '8Gi', pods: '10' };
   const gpu = { labels: { [GPU]: 'a100' }, holes: [{ count: 1, free: { ...roomy, [GPU]: '1' } }] };
   const dedicated = { taints: [{ key: 'team', value: 'b', effect: 'NoSchedule' }], holes: [{ count: 1, free: roomy }] };
@@ -189,7 +188,7 @@ describe('fitsOnNode', () => {
   };
   for (const [sentence, [capacity, pod, answer]] of Object.entries(cases)) {
     it(sentence, () => {
-      const fit = fitsOnNode(frozen(capacity), frozen(pod));
+      const fit = frozen(capacity).fit(frozen(pod));
       assert.equal(fit.kind === 'fits' ? 'fits' : `${fit.reason}: ${fit.message}`, answer);
     });
   }
@@ -252,7 +251,7 @@ describe('laws of capacity', () => {
         const groups = groupsOf(before).map(
           (group) => ({ ...group, holes: group.holes.map((shape) => ({ ...shape, free: add(shape.free) })) }),
         );
-        if (fitsOnNode(before, pod).kind === 'fits') assert.equal(fitsOnNode(capacityOf(...groups), pod).kind, 'fits');
+        if (before.fit(pod).kind === 'fits') assert.equal(capacityOf(...groups).fit(pod).kind, 'fits');
       }),
     );
   });
@@ -261,7 +260,7 @@ describe('laws of capacity', () => {
     fc.assert(
       fc.property(capacity, capacity, requirements, (before, more, pod) => {
         const both = capacityOf(...groupsOf(more), ...groupsOf(before));
-        if (fitsOnNode(before, pod).kind === 'fits') assert.equal(fitsOnNode(both, pod).kind, 'fits');
+        if (before.fit(pod).kind === 'fits') assert.equal(both.fit(pod).kind, 'fits');
       }),
     );
   });
@@ -272,7 +271,7 @@ describe('laws of capacity', () => {
         const smaller = {
           ...pod, requests: new Map([...pod.requests].map(([resource, amount]) => [resource, Math.floor(amount / 2)])),
         };
-        if (fitsOnNode(capacity, pod).kind === 'fits') assert.equal(fitsOnNode(capacity, smaller).kind, 'fits');
+        if (capacity.fit(pod).kind === 'fits') assert.equal(capacity.fit(smaller).kind, 'fits');
       }),
     );
   });
@@ -280,7 +279,7 @@ describe('laws of capacity', () => {
   it('taking a pod that fits lowers what is free, in sum and on the nodes, by exactly its requests', () => {
     fc.assert(
       fc.property(capacity, requirements, (capacity, pod) => {
-        fc.pre(fitsOnNode(capacity, pod).kind === 'fits');
+        fc.pre(capacity.fit(pod).kind === 'fits');
         const [sumBefore, nodesBefore] = [new Map(capacity.free), freeOf(capacity)];
         frozen(capacity).addPod(frozen(pod));
         assert.deepEqual(capacity.free, subtractAmounts(sumBefore, pod.requests));
@@ -359,7 +358,7 @@ describe('laws of capacity', () => {
         const pod = needs({ cpu: '1' });
         const capacity = capacityOf(shapesOf(...slots.map((count) => ({ cpu: `${count}`, pods: '110' }))));
         let taken = 0;
-        for (; fitsOnNode(capacity, pod).kind === 'fits'; taken += 1) capacity.addPod(pod);
+        for (; capacity.fit(pod).kind === 'fits'; taken += 1) capacity.addPod(pod);
         assert.equal(taken, slots.reduce((sum, count) => sum + count, 0));
       }),
     );
