@@ -79,6 +79,10 @@ const NOT_IN_CODE: readonly Phrase[] = [
   [/\bACTED_ON\b|\bAsked(?:Pod|Streams|Request)\b/, 'DENIED_DOMAINS, RequestedStreams'],
   [/\b(?:Access|Join|ResourceShare|Source|Node)Verdict\b/, 'AccessResult, JoinDecision, …Admission, NodeSupport'],
   [/\b(?:Placement|Recorded|WhatIf|ClusterDecision|Policy)World\b/, 'PlacementContext, RecordedState, …Context'],
+  [/\bPodMemory\b|\bmemoryOf\b/, 'PodState, podStateOf'],
+  [/\b(?:Call|Connection|Kubelet)Gate\b/, 'InFlightLimiter, HandshakeLimiter, KubeletProxy'],
+  [/\bisGated\b/, 'isSchedulingGated'],
+  [/\b(?:Heap|Target)Figures\b|\bFiguresDiffer\b/, 'HeapSize, TargetGauges, measurements'],
   [/\bgaps: readonly\b/, 'unreadable'], [/\bOpenRows\b/, 'EligibleRows'], [/\bhear\(/, 'observe, noteAnswer'],
 ];
 
