@@ -52,18 +52,19 @@ function isCloseToDeadline({ session }: TargetCluster, chaperon: Chaperon | unde
 
 /**
  * Targets that may have a candidate that nobody sees: it was sent there and the session is being reopened, or an
- * earlier process may have sent it. In the latter case `heard` are the targets that were observed since.
+ * earlier process may have sent it. In the latter case `observed` are the targets that have been observed since.
  */
 export function unobservedTargets(
-  targets: TargetClusters, podState: PodState, heard: ReadonlySet<string> | undefined,
+  targets: TargetClusters, podState: PodState, observed: ReadonlySet<string> | undefined,
 ): string[] {
   // one of many targets for most pods: looking at all of them is for pods that an earlier process may have sent
-  const asked = heard !== undefined ? targets.all() : [...podState.targets].flatMap((key) => targets.get(key) ?? []);
-  const unobserved = [...asked].filter(({ key, ref, session }) => {
-    if (session?.hasSynced === true && heard?.has(key) !== false) return false;
+  const possible =
+    observed !== undefined ? targets.all() : [...podState.targets].flatMap((key) => targets.get(key) ?? []);
+  const unobserved = [...possible].filter(({ key, ref, session }) => {
+    if (session?.hasSynced === true && observed?.has(key) !== false) return false;
     return podState.targets.has(key) || targets.object(ref)?.status.clusterID !== undefined;
   }).map(({ key }) => key);
-  podState.isKnownEverywhere ||= heard !== undefined && unobserved.length === 0;
+  podState.isKnownEverywhere ||= observed !== undefined && unobserved.length === 0;
   return unobserved;
 }
 

@@ -49,8 +49,8 @@ export class ClusterCache {
   readonly #startedAt: number;
   /** UIDs of pods without a node in the first list: older than this process, whatever the clocks say. */
   readonly #inherited = new Set<string>();
-  /** Targets whose watches were open in the time of this process as leader: they tell what the last one did there. */
-  readonly #heard = new Set<string>();
+  /** Targets observed since this process became leader: they show what the last leader did there. */
+  readonly #observedTargets = new Set<string>();
   #begun = false;
   /** Deadlines of candidates that a lost target may delay. */
   deadlines: CandidateDeadlines | undefined;
@@ -88,7 +88,7 @@ export class ClusterCache {
       becameReady: () => this.podTracker.wakeWaiting(),
       removed: (target) => {
         this.#viewed.remove(target.key);
-        this.#heard.delete(target.key);
+        this.#observedTargets.delete(target.key);
         this.#verdicts.forget(target.key);
         this.#forgetReservations(target.key);
         this.#enqueuePodsOf(target.key);
@@ -161,7 +161,7 @@ export class ClusterCache {
   #targetChanged(target: TargetCluster): void {
     this.#viewed.noteHealth(target);
     if (target.session?.hasSynced !== true) return;
-    if (target.isLikelyReachable) this.#heard.add(target.key);
+    if (target.isLikelyReachable) this.#observedTargets.add(target.key);
     for (const proxy of unbound(this.#clusters.proxies)) {
       const podState = this.#podStates.get(proxy.uid);
       // the watch resumes where it ended: it does not deliver a candidate again that still exists
@@ -248,12 +248,12 @@ export class ClusterCache {
   }
 
   /**
-   * Targets that may have a candidate of the pod and cannot be observed now: one was sent there and the session is
-   * being reopened, or the pod is older than this process as leader and the target, which worked before, has not been
-   * observed since.
+   * Targets that may have a candidate of the pod and are not observed now. Either one was sent there and the session is
+   * being reopened, or the pod is older than this process as leader.
    */
   unobserved(proxy: ProxyPod, podState: PodState): string[] {
-    return unobservedTargets(this.#clusters.targets, podState, this.#mayBeInherited(proxy) ? this.#heard : undefined);
+    const observed = this.#mayBeInherited(proxy) ? this.#observedTargets : undefined;
+    return unobservedTargets(this.#clusters.targets, podState, observed);
   }
 
   /** Whether an earlier process may have sent a candidate of the pod. */

@@ -66,7 +66,7 @@ describe('optionalFieldsOf', () => {
     assert.deepEqual(optionalFieldsOf(spec), []);
   });
 
-  it('has none that is null, as in an order that no API server has printed', () => {
+  it('has none that is null, as in a pod that no API server has printed', () => {
     const spec = {
       containers: [{ name: 'main', securityContext: null, lifecycle: { stopSignal: null } }], initContainers: null,
       hostUsers: null, resources: null, resourceClaims: null, hostnameOverride: null, securityContext: null,
