@@ -1,25 +1,17 @@
 // The tables of `isthmus gateway show`, in Submariner's columns. Pure.
 import type { ClustersetEndpoint, ClustersetGateway } from '../../api/kinds/gateway.ts';
-
-/** Rows under a heading, in columns as wide as needed. */
-function toTable(heading: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths =
-    heading.map((title, column) => Math.max(title.length, ...rows.map((row) => (row[column] ?? '').length)));
-  const line = (cells: readonly string[]) =>
-    cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd();
-  return [line(heading), ...rows.map(line)].join('\n');
-}
+import { textTable } from '../output/text-table.ts';
 
 /** `show connections`: the connections of the active gateways. */
 export function connectionsTable(gateways: readonly ClustersetGateway[]): string {
   const rows = gateways.flatMap(({ metadata, status }) =>
     (status?.haStatus === 'active' ? status.connections : []).map((connection) => [
-      metadata.name ?? '', connection.endpoint.clusterID,
-      connection.usingIP ?? '', connection.usingNAT ? 'yes' : 'no', connection.endpoint.backend, connection.status,
-      connection.latencyRTT?.average ?? '', connection.status === 'connected' ? '' : connection.statusMessage,
+      metadata.name, connection.endpoint.clusterID, connection.usingIP, connection.usingNAT ? 'yes' : 'no',
+      connection.endpoint.backend, connection.status,
+      connection.latencyRTT?.average, connection.status === 'connected' ? undefined : connection.statusMessage,
     ]),
   );
-  return toTable(['GATEWAY', 'CLUSTER', 'REMOTE IP', 'NAT', 'CABLE DRIVER', 'STATUS', 'RTT avg.', 'MESSAGE'], rows);
+  return textTable(['GATEWAY', 'CLUSTER', 'REMOTE IP', 'NAT', 'CABLE DRIVER', 'STATUS', 'RTT avg.', 'MESSAGE'], rows);
 }
 
 /** `show endpoints`. */
@@ -28,16 +20,15 @@ export function endpointsTable(own: string, endpoints: readonly ClustersetEndpoi
     spec.clusterID, (spec.addresses ?? []).join(',') || '(dials out)', spec.backend,
     spec.clusterID === own ? 'local' : 'remote',
   ]);
-  return toTable(['CLUSTER', 'ENDPOINT IP', 'CABLE DRIVER', 'TYPE'], rows);
+  return textTable(['CLUSTER', 'ENDPOINT IP', 'CABLE DRIVER', 'TYPE'], rows);
 }
 
 /** `show gateways`. */
 export function gatewaysTable(gateways: readonly ClustersetGateway[]): string {
   const rows = gateways.map(({ metadata, status }) => [
-    metadata.name ?? '', status?.haStatus ?? 'unknown', summary(status), status?.version ?? '',
-    status?.certificateExpires ?? '',
+    metadata.name, status?.haStatus ?? 'unknown', summary(status), status?.version, status?.certificateExpires,
   ]);
-  return toTable(['NODE', 'HA STATUS', 'SUMMARY', 'VERSION', 'CERTIFICATE UNTIL'], rows);
+  return textTable(['NODE', 'HA STATUS', 'SUMMARY', 'VERSION', 'CERTIFICATE UNTIL'], rows);
 }
 
 function summary(status: ClustersetGateway['status']): string {

@@ -49,9 +49,9 @@ const member: ParsedCredentials = {
 describe('tables', () => {
   it('show connections with the cause of those that are down', () => {
     assert.equal(connectionsTable([active, passive]), [
-      'GATEWAY  CLUSTER  REMOTE IP  NAT  CABLE DRIVER  STATUS     RTT avg.  MESSAGE',
-      'gw-1     east     10.0.0.1   yes  mtls          connected  1.5ms',
-      'gw-1     north               no   mtls          error                north:443: nothing listens there',
+      'GATEWAY   CLUSTER   REMOTE IP   NAT   CABLE DRIVER   STATUS      RTT avg.   MESSAGE',
+      'gw-1      east      10.0.0.1    yes   mtls           connected   1.5ms      <none>',
+      'gw-1      north     <none>      no    mtls           error       <none>     north:443: nothing listens there',
     ].join('\n'));
   });
   it('show endpoints, the own one as local', () => {
@@ -61,8 +61,8 @@ describe('tables', () => {
     assert.equal(
       endpointsTable('west', endpoints),
       [
-        'CLUSTER  ENDPOINT IP  CABLE DRIVER  TYPE', 'west     a:1,b:2      mtls          local',
-        'east     (dials out)  mtls          remote',
+        'CLUSTER   ENDPOINT IP   CABLE DRIVER   TYPE', 'west      a:1,b:2       mtls           local',
+        'east      (dials out)   mtls           remote',
       ].join('\n'),
     );
   });
