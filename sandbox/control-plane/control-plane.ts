@@ -1,7 +1,6 @@
 // One real cluster on this machine: etcd, the control plane's programs, and kwok or real nodes. An unexpected exit is
 // reported once, through `onFailure`.
 import type { ComponentCommands } from '../plan/binary-plan.ts';
-import { openApiAccess, waitUntil, type ApiAccess } from './api-access.ts';
 import type { ClusterNodes } from './cluster-nodes.ts';
 import { writeClusterFiles, type ClusterCredentials } from './cluster-files.ts';
 import { clusterFile, componentNames, serverUrl, type ClusterPlan, type ComponentName } from '../plan/cluster-plan.ts';
@@ -10,8 +9,10 @@ import { startComponent, type ComponentProcess } from '../processes/component-pr
 import { openKubeletProxy, type KubeletProxy } from './kubelet-proxy.ts';
 import { containerLogFile } from '../plan/kwok-configuration.ts';
 import { nodeObjects } from '../plan/node-objects.ts';
+import { Transport } from '../../kubernetes/http/transport.ts';
 import type { ProcessIdentity } from '../../process/programs/process-identity.ts';
 import { AppError, messageOf } from '../../process/errors.ts';
+import { waitUntil } from './wait-until.ts';
 
 /** How to stop a component: politely, as a crash, or only paused so that its connections hang. */
 export type StopMode = 'SIGTERM' | 'SIGKILL' | 'SIGSTOP';
@@ -78,7 +79,7 @@ export class ControlPlane implements Cluster {
   readonly #commands: ComponentCommands;
   readonly #events: ControlPlaneEvents;
   readonly #running = new Map<ComponentName, ComponentProcess>();
-  #api: ApiAccess | undefined;
+  #api: Transport | undefined;
   #kubeletProxy: KubeletProxy | undefined;
   readonly #nodes: ClusterNodes | undefined;
   #kubeconfig = '';
@@ -104,7 +105,12 @@ export class ControlPlane implements Cluster {
   async start(signal: AbortSignal): Promise<void> {
     const credentials = await writeClusterFiles(this.#plan, new Date());
     this.#kubeconfig = credentials.kubeconfig;
-    this.#api = openApiAccess(this.server, credentials.authority, credentials.admin);
+    const { authority: certificateAuthority, admin } = credentials;
+    const connection = {
+      server: new URL(this.server), certificateAuthority, insecure: false,
+      credentials: { kind: 'certificate' as const, ...admin },
+    };
+    this.#api = new Transport(connection, 'isthmus-sandbox');
     if (this.components.includes('kwok')) this.#kubeletProxy = await this.#openProxy(credentials);
     await this.#nodes?.open(signal);
     await this.#launch(['etcd', 'kube-apiserver'], signal);
@@ -173,28 +179,23 @@ export class ControlPlane implements Cluster {
   async #waitForApi(signal: AbortSignal): Promise<void> {
     const api = this.#api;
     if (api === undefined) throw new AppError('NotFound', `Cluster ${this.name} was never started.`);
-    const look = async (): Promise<boolean> => (await api.get('/readyz', signal)).status === 200;
+    const look = (): Promise<boolean> => api.call({ method: 'GET', path: '/readyz', read: () => true }, signal);
     await waitUntil(`The API server of ${this.name}`, look, startTimeoutMs, signal);
   }
 
-  async #createNodes(api: ApiAccess, signal: AbortSignal): Promise<void> {
+  async #createNodes(api: Transport, signal: AbortSignal): Promise<void> {
     for (const node of nodeObjects(this.#plan)) {
-      const answer = await api.post('/api/v1/nodes', node, signal);
-      if (answer.status >= 300) {
-        throw new AppError(
-          'StartFailed', `Node ${node.metadata.name} was not created in ${this.name}: ${JSON.stringify(answer.body)}`,
-        );
-      }
+      await api.call({ method: 'POST', path: '/api/v1/nodes', body: node }, signal);
     }
   }
 
   /** Pods can be created and placed: the token controller, the node life cycle and the scheduler have begun to work. */
-  async #waitForControllers(api: ApiAccess, signal: AbortSignal): Promise<void> {
-    const account = async (): Promise<boolean> =>
-      (await api.get('/api/v1/namespaces/default/serviceaccounts/default', signal)).status === 200;
+  async #waitForControllers(api: Transport, signal: AbortSignal): Promise<void> {
+    const path = '/api/v1/namespaces/default/serviceaccounts/default';
+    const account = (): Promise<boolean> => api.call({ method: 'GET', path, read: () => true }, signal);
     await waitUntil(`The default ServiceAccount of ${this.name}`, account, startTimeoutMs, signal);
     const nodes = async (): Promise<boolean> =>
-      nodesAreReady((await api.get('/api/v1/nodes', signal)).body as NodeList, this.#plan.nodes);
+      nodesAreReady(await api.call<NodeList>({ method: 'GET', path: '/api/v1/nodes' }, signal), this.#plan.nodes);
     await waitUntil(`A Ready state of every node of ${this.name}`, nodes, startTimeoutMs, signal);
   }
 }

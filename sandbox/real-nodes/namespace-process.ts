@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process';
 import { access, readFile, rm } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { AppError } from '../../process/errors.ts';
-import { waitUntil } from '../control-plane/api-access.ts';
+import { waitUntil } from '../control-plane/wait-until.ts';
 import { startComponent, type ComponentProcess, type ComponentSpec } from '../processes/component-process.ts';
 
 const run = promisify(execFile);

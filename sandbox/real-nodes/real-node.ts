@@ -7,7 +7,7 @@ import type { ProcessIdentity } from '../../process/programs/process-identity.ts
 import { clusterFile, type ClusterPlan } from '../plan/cluster-plan.ts';
 import { nodeFiles } from '../plan/real-node-files.ts';
 import type { RealNodePlan } from '../plan/real-node-plan.ts';
-import { waitUntil } from '../control-plane/api-access.ts';
+import { waitUntil } from '../control-plane/wait-until.ts';
 import { startComponent, type ComponentProcess } from '../processes/component-process.ts';
 import { joinFiles, makeCgroups, mountOptions, removeCgroups } from './cgroups.ts';
 import type { ClusterNetwork } from './cluster-network.ts';

@@ -1,6 +1,6 @@
 // The real nodes of one cluster, as its control plane starts and stops them.
 import { AppError } from '../../process/errors.ts';
-import type { ApiAccess } from '../control-plane/api-access.ts';
+import type { Transport } from '../../kubernetes/http/transport.ts';
 import type { ClusterNodes } from '../control-plane/cluster-nodes.ts';
 import type { ClusterPlan } from '../plan/cluster-plan.ts';
 import { realNodeObjects } from '../plan/node-objects.ts';
@@ -40,11 +40,11 @@ export class RealNodes implements ClusterNodes {
     this.#registryUrl = await this.#shared.registry.listen(this.#plan.address);
   }
 
-  async start(api: ApiAccess, signal: AbortSignal): Promise<void> {
+  async start(api: Transport, signal: AbortSignal): Promise<void> {
     const network = this.#network;
     if (network === undefined) throw new AppError('StartFailed', `Cluster ${this.#plan.name} has no network.`);
     for (const node of realNodeObjects(this.#plan, this.#plan.realNetwork)) {
-      await post(api, '/api/v1/nodes', node, signal);
+      await api.call({ method: 'POST', path: '/api/v1/nodes', body: node }, signal);
     }
     const { machine, programs, runc, onStart, onFailure } = this.#shared;
     const ground = {
@@ -52,7 +52,7 @@ export class RealNodes implements ClusterNodes {
     };
     for (const plan of this.#plan.realNetwork.nodes) this.nodes.push(await startRealNode(plan, ground, signal));
     if (this.nodes.length === 0) return;
-    for (const [path, object] of clusterDnsObjects(this.#plan)) await post(api, path, object, signal);
+    for (const [path, body] of clusterDnsObjects(this.#plan)) await api.call({ method: 'POST', path, body }, signal);
   }
 
   async stop(): Promise<void> {
@@ -74,10 +74,4 @@ export async function clearTraces({ interfaces, cgroups }: NodeTraces, signal: A
   for (const name of interfaces) await removeInterface(name);
   for (const cgroup of cgroups) await removeCgroups(cgroup, signal);
   await restoreInotifyLimit();
-}
-
-async function post(api: ApiAccess, path: string, object: object, signal: AbortSignal): Promise<void> {
-  const answer = await api.post(path, object, signal);
-  if (answer.status < 300) return;
-  throw new AppError('StartFailed', `POST ${path} was refused: ${JSON.stringify(answer.body)}`);
 }

@@ -5,17 +5,19 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { pollUntil } from '../../../../cli/clusters/poll-until.ts';
-import { openApiAccess, waitUntil, type ApiAccess } from '../../../../sandbox/control-plane/api-access.ts';
+import { Transport } from '../../../../kubernetes/http/transport.ts';
+import { waitUntil } from '../../../../sandbox/control-plane/wait-until.ts';
 
 const CLUSTERS = 12;
 
 describe('what starts a sandbox waits on the signal of all', () => {
   let silent: Server;
-  let api: ApiAccess;
+  let api: Transport;
   before(async () => {
     silent = createServer(() => undefined);
     await once(silent.listen(0, '127.0.0.1'), 'listening');
-    api = openApiAccess(`http://127.0.0.1:${(silent.address() as AddressInfo).port}`, '', { certificate: '', key: '' });
+    const server = new URL(`http://127.0.0.1:${(silent.address() as AddressInfo).port}`);
+    api = new Transport({ server, insecure: false, credentials: { kind: 'none' } }, 'isthmus-test');
   });
   after(async () => {
     await api.close();
@@ -24,7 +26,7 @@ describe('what starts a sandbox waits on the signal of all', () => {
   });
 
   const ways: Record<string, (signal: AbortSignal) => Promise<unknown>> = {
-    'for an answer of an API server': (signal) => api.get('/readyz', signal),
+    'for an answer of an API server': (signal) => api.call({ method: 'GET', path: '/readyz' }, signal),
     'for what is looked at again and again': (signal) => waitUntil('it', async () => false, 60_000, signal),
     'for what an install makes':
       (signal) => pollUntil(async () => undefined, { forMs: 60_000, everyMs: 60_000 }, signal),
