@@ -105,14 +105,15 @@ async function send(
 
 /**
  * Settings from OpenTelemetry's variables (specification, "OTLP Exporter Configuration"); undefined when no endpoint is
- * set or `OTEL_SDK_DISABLED` is true. A trace-specific variable overrides the general one; the latter's path is
- * extended by `/v1/traces`.
+ * set or `OTEL_SDK_DISABLED` is true, and, with a warning, when the endpoint cannot be one. A trace-specific variable
+ * overrides the general one; the latter's path is extended by `/v1/traces`.
  */
-export function traceSettings(env: Readonly<Record<string, string>>): TraceSettings | undefined {
-  const endpoint = endpointOf(env);
-  if (endpoint === undefined || env['OTEL_SDK_DISABLED'] === 'true' || env['OTEL_TRACES_EXPORTER'] === 'none') {
-    return undefined;
-  }
+export function traceSettings(
+  env: Readonly<Record<string, string>>, logger: Logger,
+): TraceSettings | undefined {
+  if (env['OTEL_SDK_DISABLED'] === 'true' || env['OTEL_TRACES_EXPORTER'] === 'none') return undefined;
+  const endpoint = endpointOf(env, logger);
+  if (endpoint === undefined) return undefined;
   const headers = pairsOf(env['OTEL_EXPORTER_OTLP_TRACES_HEADERS'] ?? env['OTEL_EXPORTER_OTLP_HEADERS'] ?? '');
   const resource = {
     'service.name': 'isthmus', ...pairsOf(env['OTEL_RESOURCE_ATTRIBUTES'] ?? ''),
@@ -121,11 +122,14 @@ export function traceSettings(env: Readonly<Record<string, string>>): TraceSetti
   return { endpoint, headers, resource };
 }
 
-function endpointOf(env: Readonly<Record<string, string>>): string | undefined {
+function endpointOf(env: Readonly<Record<string, string>>, logger: Logger): string | undefined {
   const own = env['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'] || undefined;
   const general = env['OTEL_EXPORTER_OTLP_ENDPOINT'] || undefined;
   const endpoint = own ?? (general && `${general.replace(/\/$/, '')}/v1/traces`);
-  return endpoint !== undefined && /^https?:\/\//.test(endpoint) && URL.canParse(endpoint) ? endpoint : undefined;
+  if (endpoint === undefined || (/^https?:\/\//.test(endpoint) && URL.canParse(endpoint))) return endpoint;
+  const variable = own === undefined ? 'OTEL_EXPORTER_OTLP_ENDPOINT' : 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT';
+  logger.warn({ variable }, 'tracing is off: this variable must be http://HOST:PORT or https://HOST:PORT');
+  return undefined;
 }
 
 /** `a=b,c=d`, values percent-encoded (W3C Baggage). */

@@ -51,7 +51,7 @@ async function run(options: RunOptions, asked: AbortSignal): Promise<void> {
       { kubeconfigPath: options.kubeconfig, context: options.context, userAgent: userAgentOf(options.components) },
     );
     shutdown.add({ name: 'connections', stop: () => cluster.client.transport.close() });
-    const traces = traceSettings(environment().inherited);
+    const traces = traceSettings(environment().inherited, logger);
     if (traces !== undefined) shutdown.add({ name: 'traces', ...startTracing(traces, logger) });
     if (options.install === true) {
       const { installFirst } = await import('./run-first.ts');

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { describe, it } from 'node:test';
+import { pino } from 'pino';
 import type { Span } from '../../../model/proxy/trace.ts';
 import { isTracing, newSpanId, newTraceId, recordSpan, startTracing, traceSettings } from '../../../process/tracing.ts';
 import { SILENT } from '../../support/doubles/scripted-api-server.ts';
@@ -13,15 +14,32 @@ const span = (name: string): Span =>
 describe('settings of traces', () => {
   const none: readonly (readonly [string, Record<string, string>])[] = [
     ['nothing is set', {}], ['the endpoint is empty', { OTEL_EXPORTER_OTLP_ENDPOINT: '' }],
-    ['the endpoint is no URL', { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317' }],
     ['the SDK is disabled', { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c', OTEL_SDK_DISABLED: 'true' }],
     ['no exporter is wanted', { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c', OTEL_TRACES_EXPORTER: 'none' }],
   ];
-  for (const [when, env] of none) it(`are none when ${when}`, () => assert.equal(traceSettings(env), undefined));
+  for (const [when, env] of none) {
+    it(`are none when ${when}`, () => assert.equal(traceSettings(env, SILENT), undefined));
+  }
+
+  for (const [endpoint, variable] of [
+    ['collector:4318', 'OTEL_EXPORTER_OTLP_ENDPOINT'], ['grpc://collector:4317', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'],
+  ] as const) {
+    it(`are none where ${variable} is ${endpoint}, and the log says which variable to correct`, () => {
+      const lines: string[] = [];
+      const logger = pino({}, { write: (line: string) => void lines.push(line) });
+      assert.equal(traceSettings({ [variable]: endpoint }, logger), undefined);
+      const [told, ...more] = lines.map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
+      assert.deepEqual([told?.['level'], told?.['variable'], more], [40, variable, []]);
+      assert.match(String(told?.['msg']), /^tracing is off: .* http:\/\/HOST:PORT or https:\/\/HOST:PORT$/);
+      traceSettings({ [variable]: endpoint, OTEL_SDK_DISABLED: 'true' }, logger);
+      assert.equal(lines.length, 1, 'who wants no traces is not told');
+    });
+  }
 
   it('are those of OpenTelemetry: a path for the general endpoint, the own one as it is, headers decoded', () => {
     assert.deepEqual(traceSettings(
       { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318/', OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20x,b=c=d' },
+      SILENT,
     ), {
       endpoint: 'http://c:4318/v1/traces',
       headers: { authorization: 'Bearer x', b: 'c=d' }, resource: { 'service.name': 'isthmus' },
@@ -29,7 +47,7 @@ describe('settings of traces', () => {
     const { endpoint, resource } = traceSettings({
       OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'https://own/x', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c',
       OTEL_SERVICE_NAME: 's', OTEL_RESOURCE_ATTRIBUTES: 'k8s.cluster.name=%zz',
-    }) ?? {};
+    }, SILENT) ?? {};
     assert.deepEqual([endpoint, resource], ['https://own/x', { 'service.name': 's', 'k8s.cluster.name': '%zz' }]);
   });
 });
