@@ -1,14 +1,14 @@
 // `isthmus explain pod/NAME`: why a pod is placed where it is, or not placed, by the scheduler's own functions.
-import { readFile } from 'node:fs/promises';
 import { Command, Option } from 'commander';
 import type { Pod } from '../../api/objects/core.ts';
 import { PLACEMENT_ANNOTATION } from '../../api/objects/keys.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import { userLabels } from '../../model/proxy/admission-record.ts';
-import { AppError, reasonOf } from '../../process/errors.ts';
+import { AppError } from '../../process/errors.ts';
 import { untilStopped } from '../../process/lifecycle.ts';
 import type { PolicyIndex } from '../../scheduler/snapshot/placement-rules.ts';
 import { structured } from '../output/structured.ts';
+import { readNamed } from './bounded-file.ts';
 import { explainWithDryRun, readPod } from './explain-pod.ts';
 import { explanationMatrix } from './explanation-matrix.ts';
 import { explanationText } from './explanation-text.ts';
@@ -70,10 +70,7 @@ async function explain(argument: string, flags: ExplainFlags, signal: AbortSigna
 }
 
 async function readPolicy(path: string): Promise<WrittenPolicy> {
-  const text = await readFile(path, 'utf8').catch((error: unknown) => {
-    throw new AppError('BadInput', `${path} cannot be read: ${reasonOf(error)}.`, { cause: error });
-  });
-  const read = readPolicyManifest(text);
+  const read = readPolicyManifest(await readNamed(path));
   if (read.kind === 'policy') return read.policy;
   throw new AppError('BadInput', `${path} ${read.problem}.`);
 }

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { podName } from '../../../../cli/placement/explain-command.ts';
 import { explanationText } from '../../../../cli/placement/explanation-text.ts';
 import { explainPod } from '../../../../scheduler/explain/explain.ts';
+import { isthmusHere } from '../../../support/processes/command-in-process.ts';
 import { unavailable, withNodes } from '../../../support/objects/builders.ts';
 import { aPlace, aPodWithConstraints, full, rulesOf } from '../../../support/objects/placement.ts';
 
@@ -15,6 +16,13 @@ describe('podName', () => {
       `refuses ${JSON.stringify(argument)}`, () => assert.throws(() => podName(argument), /A pod is NAME or pod\/NAME/),
     );
   }
+});
+
+describe('isthmus explain', () => {
+  it('stops reading a policy that has no end', async () => {
+    const { stderr, code } = await isthmusHere('explain', 'pod/web', '--with-policy', '/dev/zero');
+    assert.deepEqual([code, stderr], [1, 'isthmus: error (BadInput): /dev/zero has more than 64 MiB.\n']);
+  });
 });
 
 describe('explanationText', () => {
