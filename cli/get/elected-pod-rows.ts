@@ -10,13 +10,16 @@ import type { TableOptions } from './tables.ts';
 /** Timeout of a target in ms. */
 const DELEGATES_MS = 5_000;
 
-/** One row for each pod. A target that does not answer has delegates of unknown status. */
+/**
+ * One row for each pod. A target that does not answer has delegates of unknown status, and so has every target without
+ * a live state.
+ */
 export async function electedPodRows(
-  { sourceId, sessions }: LiveState, found: readonly KubernetesObject[], { wide, signal }: TableOptions,
+  live: LiveState | undefined, found: readonly KubernetesObject[], { wide, signal }: TableOptions,
 ): Promise<Table> {
   const pods = found as readonly Pod[];
-  const targets = [...sessions.all()];
-  const lists = await Promise.all(targets.map((target) => delegatesOf(target, sourceId, signal)));
+  const targets = live === undefined ? [] : [...live.sessions.all()];
+  const lists = await Promise.all(targets.map((target) => delegatesOf(target, live?.sourceId ?? '', signal)));
   signal.throwIfAborted(); // an interrupted list is no target that does not answer
   const views = new Map(lists.flatMap((list) => list ?? []));
   const answered = new Set(targets.filter((_target, index) => lists[index] !== undefined).map(({ key }) => key));

@@ -2,12 +2,15 @@
 // targets are shown as unknown.
 import { Argument, Command } from 'commander';
 import type { KubernetesObject } from '../../api/objects/core.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { isForbidden } from '../../kubernetes/flow/api-error.ts';
 import { AppError } from '../../process/errors.ts';
 import { untilStopped } from '../../process/lifecycle.ts';
 import { withCluster, withClusterFlags, withInstallNamespace, type ClusterFlags } from '../clusters/cluster-flags.ts';
+import { failureText } from '../output/error-text.ts';
 import { notElected } from '../output/not-elected.ts';
 import { textTable } from '../output/text-table.ts';
-import { withLiveState } from '../placement/live-state.ts';
+import { withLiveState, type LiveState } from '../placement/live-state.ts';
 import { electedPodRows } from './elected-pod-rows.ts';
 import { isNamed, KINDS, parseKind, readObjects, readOthers, selected, type Wanted } from './kinds.ts';
 import { parseOutput, toOutput, type GetOutput, type Printed } from './outputs.ts';
@@ -92,17 +95,36 @@ async function print({ title, lines }: Printed): Promise<void> {
 
 async function getPods(wanted: Wanted, flags: GetFlags): Promise<void> {
   const signal = untilStopped();
-  await withLiveState(flags, async (live) => {
-    const { client } = live.cluster;
-    const show = async (pods: readonly KubernetesObject[]) => printedTable(
-      await electedPodRows(live, pods, { wide: flags.output?.kind === 'wide', signal }),
-      flags.headers, wanted.names.length > 0 ? undefined : 'No elected pods.',
-    );
-    if (flags.watch === true) return watchObjects({ client, sessions: live.sessions }, wanted, show, signal);
-    const pods = await readObjects(client, wanted, signal);
-    await print(await show(pods));
-    requireAll(pods, wanted, missingOf(pods, wanted).length === 0 ? [] : await readOthers(client, wanted, signal));
-  }, signal);
+  try {
+    await withLiveState(flags, (live) => showPods(live.cluster.client, live, wanted, { flags, signal }), signal);
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    await withCluster(flags, 'cli', async ({ client }) => {
+      await readObjects(client, wanted, signal); // who may not read the pods either is told of them, as by kubectl
+      console.error(
+        `isthmus: what targets show of these pods is left out: ${failureText(error)}. It takes permissions to read ` +
+          'targets, their Secrets, nodes, policies and pods of the whole cluster.',
+      );
+      await showPods(client, undefined, wanted, { flags, signal });
+    });
+  }
+}
+
+/** Without a live state, what targets show is unknown. */
+async function showPods(
+  client: ClusterClient, live: LiveState | undefined, wanted: Wanted,
+  { flags, signal }: { readonly flags: GetFlags; readonly signal: AbortSignal },
+): Promise<void> {
+  const show = async (pods: readonly KubernetesObject[]) => printedTable(
+    await electedPodRows(live, pods, { wide: flags.output?.kind === 'wide', signal }),
+    flags.headers, wanted.names.length > 0 ? undefined : 'No elected pods.',
+  );
+  if (flags.watch === true) {
+    return watchObjects({ client, ...(live && { sessions: live.sessions }) }, wanted, show, signal);
+  }
+  const pods = await readObjects(client, wanted, signal);
+  await print(await show(pods));
+  requireAll(pods, wanted, missingOf(pods, wanted).length === 0 ? [] : await readOthers(client, wanted, signal));
 }
 
 function missingOf(found: readonly KubernetesObject[], { names }: Wanted): readonly string[] {

@@ -6,9 +6,11 @@ import { createInterface } from 'node:readline';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Pod } from '../../../../api/objects/core.ts';
-import { AnsweringApiServer } from '../../../support/doubles/answering-api-server.ts';
-import { aProxy, labelled, named } from '../../../support/objects/builders.ts';
+import { DELEGATE_NAME_ANNOTATION, TARGET_ANNOTATION } from '../../../../api/objects/keys.ts';
+import { AnsweringApiServer, type Answer } from '../../../support/doubles/answering-api-server.ts';
+import { aProxy, annotated, labelled, named } from '../../../support/objects/builders.ts';
 import { isthmusHere } from '../../../support/processes/command-in-process.ts';
+import { status } from '../../../support/doubles/scripted-api-server.ts';
 import { servedSource, servedTarget } from '../../../support/doubles/served-source.ts';
 
 let server: AnsweringApiServer;
@@ -35,6 +37,40 @@ const get = async (...words: readonly string[]) => isthmusHere('get', ...words, 
 /** Lines without what grows, with single spaces. */
 const linesOf = (text: string) =>
   text.trimEnd().split('\n').map((line) => line.replaceAll(/ +/g, ' ').replace(/ \d+\w+$/, ''));
+
+describe('isthmus get pods of a user who has a Role in one namespace', () => {
+  const placed = aProxy(
+    annotated({ [TARGET_ANNOTATION]: 'ClusterTarget/us', [DELEGATE_NAME_ANNOTATION]: 'web-1' }),
+  );
+  const ofRole = (_method: string, { pathname }: URL): Answer => (
+    pathname === '/api/v1/namespaces/team-a/pods'
+      ? [200, { kind: 'List', metadata: { resourceVersion: '9' }, items: [placed] }]
+      : [403, status(403, 'Forbidden', `${pathname} is forbidden: User "dev"`)]
+  );
+  let restricted: AnsweringApiServer;
+  before(async () => {
+    restricted = await AnsweringApiServer.start(ofRole);
+  });
+  after(() => restricted.stop());
+
+  it('shows those of the namespace, and says that it could not read what their targets show', async () => {
+    const { stdout, stderr, code } =
+      await isthmusHere('get', 'pods', '-n', 'team-a', '--kubeconfig', await restricted.kubeconfig());
+    assert.equal(code, 0, stderr);
+    assert.deepEqual(linesOf(stdout), [
+      'NAMESPACE NAME STATUS TARGET NODE STATUS THERE AGE', 'team-a web Pending us <none> Unknown',
+    ]);
+    assert.match(stderr, /^isthmus: what targets show of these pods is left out: .* forbidden: User "dev"\. It takes /);
+  });
+
+  it('ends with what the server says of all namespaces, as kubectl does', async () => {
+    const { stdout, stderr, code } = await isthmusHere('get', 'pods', '--kubeconfig', await restricted.kubeconfig());
+    assert.deepEqual(
+      [stdout, stderr, code],
+      ['', 'isthmus: error from server (Forbidden): /api/v1/pods is forbidden: User "dev"\n', 1],
+    );
+  });
+});
 
 describe('isthmus get', () => {
   it('shows a cordoned target as kubectl shows a node', async () => {
