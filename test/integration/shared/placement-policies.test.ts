@@ -561,12 +561,15 @@ describe('placement', () => {
     }
 
     it('ends with 0 when all pods fit, and places none', async () => {
-      const text = await isthmus('plan', '-f', await manifest(4, '20'));
-      // Which target is first depends on whether the pods of the tests before are still counted.
-      assert.match(
-        text,
-        /^4 of 4 pods would be placed\.\n2 pods \(placed\/planned-0, …\) → ClusterTarget\/target-([12])\n2 pods \(placed\/planned-1, …\) → ClusterTarget\/target-(?!\1)[12]\n$/,
-      );
+      const file = await manifest(4, '20');
+      // what a target last said of its free capacity may still count the pods of the tests before
+      await eventually('two pods to a target', async () => {
+        assert.match(
+          await isthmus('plan', '-f', file),
+          /^4 of 4 pods would be placed\.\n2 pods \(placed\/planned-0, …\) → ClusterTarget\/target-([12])\n2 pods \(placed\/planned-1, …\) → ClusterTarget\/target-(?!\1)[12]\n$/,
+        );
+        return true;
+      });
       assert.deepEqual(inNamespace(world.source.pods.objects, NAMESPACE), []);
     });
 
