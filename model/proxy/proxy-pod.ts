@@ -134,7 +134,7 @@ export function toProxyPodRecord(
     finalizers: shared.value(finalizers),
     labels: shared.value(userLabels(metadata)),
     needs: podNeeds(pod),
-    ...generationFields(metadata),
+    ...generationFields(pod),
     ...placementFields(pod),
     ...(isBound(pod) ? boundFields(pod, shared) : waitingFields(pod)),
   };
@@ -151,9 +151,10 @@ function graceSecondsOf({ deletionGracePeriodSeconds = 0 }: ObjectMeta): number 
   return deletionGracePeriodSeconds;
 }
 
-function generationFields(metadata: ObjectMeta): Pick<ProxyPod, 'generation' | 'graceSeconds'> {
+function generationFields({ metadata, spec }: Pod): Pick<ProxyPod, 'generation' | 'graceSeconds'> {
   const [{ generation }, graceSeconds] = [metadata, graceSecondsOf(metadata)];
-  return { ...(generation !== undefined && { generation }), ...(graceSeconds > 0 && { graceSeconds }) };
+  const isAskedFor = graceSeconds > 0 && graceSeconds !== spec.terminationGracePeriodSeconds;
+  return { ...(generation !== undefined && { generation }), ...(isAskedFor && { graceSeconds }) };
 }
 
 function readinessGateTypesOf({ spec: { readinessGates = [] } }: Pod): readonly string[] {

@@ -477,16 +477,20 @@ function deletionsOf({ world, home, namespace }: DelegationUnderTest, actor: Act
     await client.delete(JOBS, where);
   });
 
-  it('has its own time when none was asked for', async () => {
-    const pair = await actor.run('own-time', { terminationGracePeriodSeconds: 23 });
-    await world().source.client.delete(PODS, at(pair.proxy));
-    await actor.proxyBecomes(pair, 'gone', (pod) => pod === undefined);
-    const seconds = (await home().pods.caughtUp()).history.flatMap(({ after: pod }) => (
-      pod !== undefined
-        && pod.metadata.uid === pair.delegate.metadata.uid ? [pod.metadata.deletionGracePeriodSeconds] : []
-    ));
-    assert.ok(seconds.includes(23), String(seconds));
-  });
+  const sleeping = { lifecycle: { preStop: { sleep: { seconds: 9 } } } };
+  for (const [name, hook] of [['own-time', {}], ['sleeps-before-it-stops', sleeping]] as const) {
+    it(`has its own time when none was asked for: ${name}`, async () => {
+      const containers = [{ name: 'main', image: 'example/main:1', ...hook }];
+      const pair = await actor.run(name, { containers, terminationGracePeriodSeconds: 23 });
+      await world().source.client.delete(PODS, at(pair.proxy));
+      await actor.proxyBecomes(pair, 'gone', (pod) => pod === undefined);
+      const seconds = (await home().pods.caughtUp()).history.flatMap(({ after: pod }) => (
+        pod !== undefined
+          && pod.metadata.uid === pair.delegate.metadata.uid ? [pod.metadata.deletionGracePeriodSeconds] : []
+      ));
+      assert.ok(seconds.includes(23), String(seconds));
+    });
+  }
 }
 
 function statusOf({ world }: DelegationUnderTest, actor: Actor): void {

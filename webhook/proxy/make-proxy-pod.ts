@@ -46,7 +46,7 @@ const FINALIZERS: readonly string[] = [DELEGATE_FINALIZER];
 
 /** The proxy pod's fields for a source pod. */
 export function proxyFieldsOf(
-  { metadata }: Pod, { record, manifest, constraints: { constraints } }: ProxyParts,
+  { metadata, spec }: Pod, { record, manifest, constraints: { constraints } }: ProxyParts,
 ): ProxyFields {
   const { labels = {}, annotations = {}, finalizers } = metadata;
   const written: readonly Field<string>[] = [
@@ -59,12 +59,12 @@ export function proxyFieldsOf(
     finalizers: finalizers === undefined
       ? FINALIZERS
       : [...finalizers.filter((finalizer) => !finalizer.startsWith(ADMIRALTY_PREFIX)), DELEGATE_FINALIZER],
-    spec: specFields(constraints),
+    spec: specFields(spec, constraints),
   };
 }
 
 function specFields(
-  { nodeSelector, tolerations, affinity, topologySpreadConstraints }: ClusterConstraints,
+  spec: PodSpec, { nodeSelector, tolerations, affinity, topologySpreadConstraints }: ClusterConstraints,
 ): ProxyFields['spec'] {
   return [
     ['schedulerName', PROXY_SCHEDULER],
@@ -73,8 +73,19 @@ function specFields(
     ['affinity', affinity],
     ['topologySpreadConstraints', topologySpreadConstraints],
     // Nothing runs here, so nothing needs a grace period; the finalizer keeps the pod until its delegate has stopped.
-    ['terminationGracePeriodSeconds', 0],
+    ['terminationGracePeriodSeconds', hasSleepingHook(spec) ? spec.terminationGracePeriodSeconds : 0],
   ];
+}
+
+type Hook = { readonly sleep?: unknown };
+
+/** API servers reject hooks that sleep for longer than the grace period (`core/validation` validateSleepAction). */
+function hasSleepingHook({ containers, initContainers }: PodSpec): boolean {
+  return [containers, initContainers].flat().some((container) => {
+    const { lifecycle } =
+      (container ?? {}) as { readonly lifecycle?: { readonly postStart?: Hook; readonly preStop?: Hook } };
+    return (lifecycle?.postStart?.sleep ?? lifecycle?.preStop?.sleep ?? undefined) !== undefined;
+  });
 }
 
 /** A pod with the fields of a proxy pod. */

@@ -58,7 +58,7 @@ describe('toProxyPodRecord', () => {
     });
   });
 
-  const cases: Record<string, readonly [change: Change<Pod>, remembered: Partial<ProxyPod>]> = {
+  const cases: Record<string, readonly [change: Change<Pod>, remembered: Partial<Record<keyof ProxyPod, unknown>>]> = {
     'a pod without a status is pending': [withSpec({}), { phase: 'Pending' }],
     'a phase is remembered': [inPhase('Succeeded'), { phase: 'Succeeded' }],
     'a pod without a priority has 0': [withSpec({}), { priority: 0 }],
@@ -71,6 +71,12 @@ describe('toProxyPodRecord', () => {
     'a pod deleted without one does not': [withMetadata({ deletionTimestamp: 'T', deletionGracePeriodSeconds: 0 }), {
       terminating: true, isGracefulDeletion: false,
     }],
+    'a pod deleted with the grace period that it has is given no other': [
+      (pod) => withMetadata({ deletionTimestamp: 'T', deletionGracePeriodSeconds: 30 })(
+        withSpec({ terminationGracePeriodSeconds: 30 })(pod),
+      ),
+      { terminating: true, isGracefulDeletion: true, graceSeconds: undefined },
+    ],
     'a pod with a scheduling gate is gated':
       [withSpec({ schedulingGates: [{ name: 'quota' }] }), { schedulingGated: true }],
     'a pod whose gates were all removed is not': [withSpec({ schedulingGates: [] }), { schedulingGated: false }],
