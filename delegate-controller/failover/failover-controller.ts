@@ -192,7 +192,7 @@ class Failover {
       if (stoppedAt === undefined || stoppedAt > now) continue;
       logger.info({ target: target.key, pod: proxy.key }, 'a pod of a lost target fails over');
       if (!proxy.terminating) events.record(failedOver(proxy, target.key));
-      await executePlan(source, planFailover(proxy), signal).catch(ignoreStale);
+      await executePlan(source, planFailover(proxy, new Date().toISOString()), signal).catch(ignoreStale);
     }
     const step = holder.next(now);
     return { kind: 'requeue-after', ms: step.kind === 'wait' ? step.ms : 0 };

@@ -10,7 +10,7 @@ import { TARGET_CONDITIONS } from '../pod/pod-status.ts';
  * A pod is about to be evicted, preempted or the like; pod failure policies of Jobs read it (Kubernetes "Pod disruption
  * conditions").
  */
-const DISRUPTION_TARGET = 'DisruptionTarget';
+export const DISRUPTION_TARGET_CONDITION = 'DisruptionTarget';
 /** A pod, and a host, has one address of each family. */
 const MOST_ADDRESSES = 2;
 
@@ -19,7 +19,8 @@ export function withTrustedConditions(status: PodStatus, gateTypes: readonly str
   const { conditions } = status;
   if (conditions === undefined) return status;
   const trusted = conditions.filter(
-    ({ type }: Condition) => TARGET_CONDITIONS.has(type) || type === DISRUPTION_TARGET || gateTypes.includes(type),
+    ({ type }: Condition) =>
+      TARGET_CONDITIONS.has(type) || type === DISRUPTION_TARGET_CONDITION || gateTypes.includes(type),
   );
   return trusted.length === conditions.length ? status : { ...status, conditions: trusted };
 }

@@ -394,7 +394,8 @@ export function depart(world: World, plans: Plans): Intent {
   const target = source.links.findIndex((_link, index) => nodeOf(index) === proxy.nodeName);
   const link = source.links[target]!;
   if (!link.seenCut || !link.acknowledged || !plans.hasStoppedAll(world, target)) return NOTHING;
-  return one({ requests: writes('source', plans.planFailover(proxy), proxy.uid), noted: 'departed' });
+  const plan = plans.planFailover(proxy, '2026-01-01T00:00:00Z');
+  return one({ requests: writes('source', plan, proxy.uid), noted: 'departed' });
 }
 
 /**

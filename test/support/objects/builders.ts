@@ -256,12 +256,11 @@ export function afterMergePatch(value: unknown, patch: unknown): unknown {
   return Object.fromEntries(merged);
 }
 
-/** The object after the patches of a plan that are merge patches to its status. */
+/** The object after the patches of a plan to its status, with lists as merge patches replace them. */
 export function afterStatusPatches<T extends object>(object: T, plan: Plan): T {
-  const patches = plan.flatMap((command) => (
-    command.kind === 'patch' && command.patchType === 'merge'
-      && command.at.subresource === 'status' ? [command.patch] : []
-  ));
+  const patches = plan.flatMap(
+    (command) => (command.kind === 'patch' && command.at.subresource === 'status' ? [command.patch] : []),
+  );
   return patches.reduce<T>((stored, patch) => afterMergePatch(stored, patch) as T, object);
 }
 

@@ -28,7 +28,8 @@ describe('a pod may leave a lost target', () => {
 });
 
 describe('planFailover', () => {
-  const told = (record: ReturnType<typeof aProxyRecord>) => planFailover(record).map((command) =>
+  const planned = (record: ReturnType<typeof aProxyRecord>) => planFailover(record, '2026-01-01T00:00:00Z');
+  const told = (record: ReturnType<typeof aProxyRecord>) => planned(record).map((command) =>
     command.kind === 'delete'
       ? `delete ${command.preconditions.uid} within ${command.gracePeriodSeconds}`
       : command.kind === 'patch' ? `patch ${JSON.stringify(command.patch)}` : command.kind);
@@ -49,6 +50,7 @@ describe('planFailover', () => {
   it("leaves others' finalizers, and gives them an end", () => {
     const [end, deletion, release] = told(proxy(awaited));
     assert.match(end ?? '', /"resourceVersion":"1".*"phase":"Failed","reason":"EndUnknown"/);
+    assert.match(end ?? '', /"conditions":\[\{"type":"DisruptionTarget","status":"True","reason":"FailedOver"/);
     assert.match(deletion ?? '', /^delete/);
     assert.doesNotMatch(release ?? '', /a\.io/);
   });
