@@ -1,4 +1,5 @@
 // Sends the user's changes of a running pod to its target. They are rare, so they are computed from uncached reads.
+import type { Pod } from '../../api/objects/core.ts';
 import { SENT_CHANGES_ANNOTATION } from '../../api/objects/keys.ts';
 import { PODS } from '../../api/resource-types.ts';
 import { isNotFound, isRejection } from '../../kubernetes/flow/api-error.ts';
@@ -7,9 +8,14 @@ import type { EventSink } from '../../kubernetes/controller/event-recorder.ts';
 import { executeEach, executePlan, type Rejected } from '../../kubernetes/controller/execute-plan.ts';
 import { DELEGATIONS } from '../../model/delegate/delegation.ts';
 import type { Chaperon } from '../../model/delegate/cached-delegate.ts';
+import { toDelegateLabelChanges, toDelegateLabels } from '../../model/delegate/pod-chaperon.ts';
 import type { Plan } from '../../model/objects/plan.ts';
-import { planLiveChanges, withTakenBack, writeSentChanges } from '../../model/pod/live-changes.ts';
+import {
+  planLiveChanges, withTakenBack, writeSentChanges, type LiveChanges,
+} from '../../model/pod/live-changes.ts';
+import { userLabels } from '../../model/proxy/admission-record.ts';
 import { regardingPod } from '../../model/proxy/event-record.ts';
+import { isQueuedByKueue } from '../../model/proxy/labels-read-by-others.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { messageOf } from '../../process/errors.ts';
 import type { FeedbackStep } from './feedback-plan.ts';
@@ -33,7 +39,7 @@ export async function sendChanges(
   const { namespace, name, uid, mode, sentChanges } = chaperon;
   const pod = await source.get(PODS, proxy, signal);
   if (pod.metadata.uid !== proxy.uid) return true;
-  const changes = withTakenBack(wanted.changes, sentChanges?.changes ?? {}, pod);
+  const changes = withTakenBack(inTarget(wanted.changes, pod), sentChanges?.changes ?? {}, labelledAsDelegate(pod));
   const text = writeSentChanges({ of: wanted.of, changes });
   const noted: Plan = [{
     kind: 'patch', type: DELEGATIONS[mode].type, at: { namespace, name }, patchType: 'merge',
@@ -50,6 +56,16 @@ export async function sendChanges(
     if (!isRejection(error)) throw error;
     return false;
   });
+}
+
+function inTarget({ labels, ...changes }: LiveChanges, { metadata }: Pod): LiveChanges {
+  return { ...changes, ...(labels && { labels: toDelegateLabelChanges(labels, metadata) }) };
+}
+
+function labelledAsDelegate({ metadata, ...pod }: Pod): Pod {
+  const { labels = {}, annotations = {} } = metadata;
+  const ofDelegate = toDelegateLabels(userLabels(metadata), annotations, isQueuedByKueue(labels));
+  return { ...pod, metadata: { ...metadata, labels: ofDelegate } };
 }
 
 /** Nothing is rejected of an object that is gone, as the watch will tell. */

@@ -3,9 +3,9 @@
 import { createHash } from 'node:crypto';
 import { ADMIRALTY_API_VERSION } from '../../api/objects/group-version.ts';
 import type { PodAffinity, PodAffinityTerm } from '../../api/objects/affinity.ts';
-import type { Container, Pod, PodSpec, StringMap } from '../../api/objects/core.ts';
+import type { Container, ObjectMeta, Pod, PodSpec, StringMap } from '../../api/objects/core.ts';
 import {
-  CHAPERON_FINALIZER, HAS_FINALIZER_LABEL, TARGET_KEY_ANNOTATION,
+  CHAPERON_FINALIZER, TARGET_KEY_ANNOTATION,
   NO_PREFIX_LABEL_REGEXP_ANNOTATION, ADMIRALTY_PREFIX, PARENT_CLUSTER_LABEL, PARENT_NAMESPACE_ANNOTATION,
   PARENT_NAME_ANNOTATION, PARENT_UID_LABEL, SOURCE_WATCHES_PODS_ANNOTATION, SPEC_AT_BIND_ANNOTATION, TRUE,
   USE_SPEC_CONSTRAINTS_ANNOTATION,
@@ -15,7 +15,9 @@ import { compileLabelPattern } from '../objects/label-pattern.ts';
 import { matchesLabelSelector, selectorWithKeys } from '../objects/label-selector.ts';
 import { isQueuedByKueue, isReadByOthers, withoutQueueing } from '../proxy/labels-read-by-others.ts';
 import { delegateName, toLabelValue } from '../naming/names.ts';
+import type { LiveChanges } from '../pod/live-changes.ts';
 import { isTokenMount, tokenVolumesOf } from '../pod/pod-needs.ts';
+import { RESERVED_LABELS } from '../pod/pod.ts';
 import { redirectDownwardApi } from './downward-api.ts';
 
 /** The proxy pod of a chaperon, and its source cluster (UID of kube-system). */
@@ -29,11 +31,6 @@ export interface ChaperonParent {
   /** Digests of the spec of the proxy pod (`specDigests`). */
   readonly specDigests?: string | undefined;
 }
-
-/** Labels of pods and chaperons that only Isthmus sets. */
-const RESERVED_LABELS: ReadonlySet<string> = new Set([
-  PARENT_UID_LABEL, PARENT_CLUSTER_LABEL, PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, HAS_FINALIZER_LABEL,
-]);
 
 /**
  * The chaperon for a source pod: the pod as its user wrote it, restored from the admission record of the proxy pod. Its
@@ -82,6 +79,21 @@ export function toPodChaperon(sourcePod: Pod, parent: ChaperonParent): PodChaper
 export function toDelegateLabels(labels: StringMap, annotations: StringMap, isQueuedInSource = false): StringMap {
   const isWanted = keptLabels(annotations);
   return prefixLabels(labels, (key, value) => isReadByOthers(key, isQueuedInSource) || isWanted(key, value));
+}
+
+/**
+ * Changes of the labels of a source pod by the keys of its delegate. Which key a former value had is not known where
+ * the pod names labels that keep theirs: the key that it does not have now is removed.
+ */
+export function toDelegateLabelChanges(
+  changes: NonNullable<LiveChanges['labels']>, { labels = {}, annotations = {} }: ObjectMeta,
+): NonNullable<LiveChanges['labels']> {
+  const isQueued = isQueuedByKueue(labels);
+  const namesKept = Object.hasOwn(annotations, NO_PREFIX_LABEL_REGEXP_ANNOTATION);
+  return Object.fromEntries(Object.entries(changes).flatMap(([key, value]) => {
+    const now = Object.keys(toDelegateLabels({ [key]: value ?? '' }, annotations, isQueued))[0] ?? key;
+    return [...(namesKept ? [[key, null], [prefixKey(key), null]] as const : []), [now, value] as const];
+  }));
 }
 
 /**

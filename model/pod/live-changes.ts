@@ -1,6 +1,6 @@
 // Changes of a running pod (Kubernetes "Pod update and replacement"; KEP-1287) that are copied from a proxy to its
-// delegate: images, activeDeadlineSeconds, added tolerations, in-place container resources, and the conditions of
-// readiness gates that the source owns. Only what the user changed after the binding is copied, and once: changes by
+// delegate: images, activeDeadlineSeconds, added tolerations, in-place container resources, labels, and the conditions
+// of readiness gates that the source owns. Only what the user changed after the binding is copied, and once: changes by
 // the target's own admission are not reverted.
 import { hash } from 'node:crypto';
 import type { Condition, Container, Pod, PodSpec, ResourceRequirements, Toleration } from '../../api/objects/core.ts';
@@ -11,6 +11,7 @@ import { PODS } from '../../api/resource-types.ts';
 import { findCondition } from '../objects/conditions.ts';
 import type { Plan } from '../objects/plan.ts';
 import { parsedRecord } from '../objects/json-values.ts';
+import { RESERVED_LABELS } from './pod.ts';
 
 /**
  * Changes to a running pod; missing fields are unchanged. Containers and conditions are identified by name and type.
@@ -25,6 +26,8 @@ export interface LiveChanges {
   readonly tolerations?: readonly Toleration[];
   /** Conditions of readiness gates. */
   readonly gates?: ReadinessConditions;
+  /** By key, of the source pod or, once sent, of its delegate; null removes one. */
+  readonly labels?: Readonly<Record<string, string | null>>;
 }
 
 /** Conditions by type. */
@@ -54,9 +57,10 @@ export function readinessConditionsOf({ spec, status }: Pod): ReadinessCondition
 
 /**
  * The changes together with those that were sent before and have been reverted since: for these, the current values of
- * `proxy`. A readiness gate without a condition is False, and stays the source's.
+ * `proxy`, whose labels have the keys of its delegate. A readiness gate without a condition is False, and stays the
+ * source's.
  */
-export function withTakenBack(changes: LiveChanges, before: LiveChanges, { spec }: Pod): LiveChanges {
+export function withTakenBack(changes: LiveChanges, before: LiveChanges, { metadata, spec }: Pod): LiveChanges {
   const now = <F extends 'image' | 'resources'>(field: F, names: object = {}) =>
     Object.fromEntries(containersOf(spec).flatMap(
       ({ name, [field]: value }) => (Object.hasOwn(names, name) && value !== undefined ? [[name, value]] : []),
@@ -65,26 +69,29 @@ export function withTakenBack(changes: LiveChanges, before: LiveChanges, { spec 
   const resources = { ...now('resources', before.resources), ...changes.resources };
   const shut = Object.keys(before.gates ?? {}).map((type) => [type, { status: 'False' }] as const);
   const gates: ReadinessConditions = { ...Object.fromEntries(shut), ...changes.gates };
-  return {
-    ...(before.podResources !== undefined && spec.resources !== undefined && { podResources: spec.resources }),
-    ...changes, ...(Object.keys(images).length > 0 && { images }),
-    ...(Object.keys(resources).length > 0 && { resources }), ...(Object.keys(gates).length > 0 && { gates }),
-  };
+  const sent = Object.keys(before.labels ?? {}).map((key) => [key, metadata.labels?.[key] ?? null]);
+  const labels = { ...Object.fromEntries(sent), ...changes.labels };
+  const all = Object.entries({ images, resources, gates, labels }).filter(([, values]) => !isEmpty(values));
+  const podResources = before.podResources && spec.resources;
+  return { ...(podResources && { podResources }), ...changes, ...Object.fromEntries(all) };
 }
 
+type Labels = NonNullable<Pod['metadata']['labels']>;
+
 /**
- * Digests of the mutable parts of a pod's spec: image and resources of each container by name, resources of the pod as
- * a whole, and each toleration.
+ * Digests of the mutable parts of a pod: image and resources of each container by name, resources of the pod as a
+ * whole, each toleration, and each label by its key. Older versions have written none of labels.
  */
 interface SpecDigests {
   readonly containers: Readonly<Record<string, readonly [image: string, resources: string]>>;
   readonly resources?: string;
   readonly activeDeadlineSeconds?: number;
   readonly tolerations: readonly string[];
+  readonly labels?: Labels;
 }
 
 /** {@link SpecDigests} as text: stored with the Binding to detect later changes. */
-export function specDigests(spec: PodSpec): string {
+export function specDigests(spec: PodSpec, labels?: Labels): string {
   const { activeDeadlineSeconds, resources, tolerations = [] } = spec;
   const digests: SpecDigests = {
     containers: Object.fromEntries(
@@ -93,6 +100,7 @@ export function specDigests(spec: PodSpec): string {
     ...(resources !== undefined && { resources: digestOf(resources) }),
     ...(activeDeadlineSeconds !== undefined && { activeDeadlineSeconds }),
     tolerations: tolerations.map((toleration) => digestOf(textOf(toleration))),
+    ...(labels && { labels: Object.fromEntries(Object.entries(labels).map(([key, value]) => [key, digestOf(value)])) }),
   };
   return JSON.stringify(digests);
 }
@@ -125,15 +133,17 @@ function readDigests(text: string | undefined): SpecDigests | undefined {
 /** What separates keys of taints in JSON and in YAML. */
 const NOT_IN_KEYS = /[^\w./-]+/;
 
-/** Changes in the spec of a bound proxy pod since its binding; undefined for most pods. */
-export function specChangesOf({ metadata: { annotations = {} }, spec }: Pod): LiveChanges | undefined {
+/** Changes of a bound proxy pod and its labels since its binding, without gates; undefined for most pods. */
+export function specChangesOf({ metadata: { annotations = {} }, spec }: Pod, labels: Labels): LiveChanges | undefined {
   const before = readDigests(annotations[SPEC_AT_BIND_ANNOTATION]);
-  if (before === undefined || annotations[SPEC_AT_BIND_ANNOTATION] === specDigests(spec)) return undefined;
+  if (before === undefined || annotations[SPEC_AT_BIND_ANNOTATION] === specDigests(spec, labels)) return undefined;
   // A toleration by which the cluster was chosen may be for virtual nodes only: the annotation names its key.
   const named = (annotations[PROXY_CONSTRAINTS_ANNOTATION] ?? '').split(NOT_IN_KEYS);
   const tolerations = addedTolerations(before, spec).filter(({ key = '' }) => key === '' || !named.includes(key));
-  const changes = { ...containerChanges(before, spec), ...(tolerations.length > 0 && { tolerations }) };
-  return Object.keys(changes).length === 0 ? undefined : changes;
+  const changes = {
+    ...containerChanges(before, spec), ...(tolerations.length > 0 && { tolerations }), ...labelChanges(before, labels),
+  };
+  return isEmpty(changes) ? undefined : changes;
 }
 
 function containerChanges(before: SpecDigests, now: PodSpec): LiveChanges {
@@ -146,6 +156,13 @@ function containerChanges(before: SpecDigests, now: PodSpec): LiveChanges {
     ...(isPodResized(before, now) && { podResources }),
     ...(hasNewDeadline && { activeDeadlineSeconds }),
   };
+}
+
+function labelChanges({ labels: before }: SpecDigests, now: Labels): Pick<LiveChanges, 'labels'> {
+  if (before === undefined) return {};
+  const removed = Object.keys(before).filter((key) => !Object.hasOwn(now, key)).map((key) => [key, null] as const);
+  const labels = [...removed, ...Object.entries(now).filter(([key, value]) => before[key] !== digestOf(value))];
+  return labels.length === 0 ? {} : { labels: Object.fromEntries(labels) };
 }
 
 function isPodResized({ resources: before }: SpecDigests, { resources }: PodSpec): boolean {
@@ -217,11 +234,13 @@ export function planLiveChanges(pod: Pod, text: string): Plan {
   const conditions = changedConditions(pod, changes.gates);
   const metadata = { uid, annotations: { [SENT_CHANGES_ANNOTATION]: text } };
   const resized = isEmpty(resources) ? [] : [patch({ metadata: { uid }, spec: resources }, 'resize')];
+  const labels = Object.entries(since(before.labels, changes.labels)).filter(([key]) => !RESERVED_LABELS.has(key));
+  const labelled = labels.length === 0 ? [] : [patch({ metadata: { uid, labels: Object.fromEntries(labels) } })];
   const last = conditions.length === 0 ? (specs.pop() ?? {}) : undefined;
   const changed = specs.map((spec) => patch({ metadata: { uid }, spec }));
   const noted =
     last === undefined ? patch({ metadata, status: { conditions } }, 'status') : patch({ metadata, spec: last });
-  return [...resized, ...changed, noted];
+  return [...resized, ...labelled, ...changed, noted];
 }
 
 function changesIn(text: string | undefined): LiveChanges {

@@ -2,7 +2,10 @@
 
 import type { ObjectMeta, OwnerReference, Pod, PodPhase, StringMap } from '../../api/objects/core.ts';
 import { MAX_SELECTOR_LIST } from '../../api/objects/schema.ts';
-import { ELECT_ANNOTATION, NOT_ELECTED, ADMIRALTY_PREFIX, PROXY_SCHEDULER } from '../../api/objects/keys.ts';
+import {
+  ADMIRALTY_PREFIX, ELECT_ANNOTATION, HAS_FINALIZER_LABEL, NOT_ELECTED, PARENT_CLUSTER_LABEL, PARENT_NAME_ANNOTATION,
+  PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL, PROXY_SCHEDULER,
+} from '../../api/objects/keys.ts';
 
 /**
  * Whether the user elected this pod for a target: it has the annotation with any value but `false`. Its namespace must
@@ -57,6 +60,11 @@ export function controllerOf(metadata: ObjectMeta): OwnerReference | undefined {
 const OF_ONE_POD: ReadonlySet<string> = new Set(
   ['statefulset.kubernetes.io/pod-name', 'apps.kubernetes.io/pod-index', 'batch.kubernetes.io/job-completion-index'],
 );
+
+/** Labels of pods and chaperons in a target that only Isthmus sets. */
+export const RESERVED_LABELS: ReadonlySet<string> = new Set([
+  PARENT_UID_LABEL, PARENT_CLUSTER_LABEL, PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, HAS_FINALIZER_LABEL,
+]);
 
 /** Of a pod's labels those that others like it have, too: as many as the selector of a policy takes. */
 export function labelsAlike(labels: StringMap): StringMap {

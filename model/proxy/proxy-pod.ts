@@ -5,7 +5,9 @@ import {
 } from '../../api/objects/keys.ts';
 import type { Condition, ObjectMeta, Pod, PodPhase, PodSpec, StringMap } from '../../api/objects/core.ts';
 import type { PodAffinityTerm } from '../../api/objects/affinity.ts';
-import { hasAdmissionRecord, restoreSourcePod, userLabels, type RestoredPod } from './admission-record.ts';
+import {
+  hasAdmissionRecord, LABELS_OF_NODES, restoreSourcePod, userLabels, type RestoredPod,
+} from './admission-record.ts';
 import { findCondition } from '../objects/conditions.ts';
 import { parsedJson, textsIn } from '../objects/json-values.ts';
 import { controllerOf, isBound, isSchedulingGated, isProxyPod, isTerminating, objectKey } from '../pod/pod.ts';
@@ -169,7 +171,7 @@ function boundFields(pod: Pod, shared: SharedValues): Pick<
     | 'copiedAnnotations'
 > {
   const { metadata, spec, status } = pod;
-  const [changes, readinessConditions] = [specChangesOf(pod), readinessConditionsOf(pod)];
+  const [changes, readinessConditions] = [specChangesOf(pod, carriedLabels(metadata)), readinessConditionsOf(pod)];
   const copiedAnnotations = copiedAnnotationKeys(metadata);
   const { containers, initContainers = [], ephemeralContainers = [], nodeName = '' } = spec;
   const [failoverGraceSeconds, lostTargets] = [failoverGraceSecondsOf(metadata), targetsLostAtPlacement(metadata)];
@@ -186,6 +188,11 @@ function boundFields(pod: Pod, shared: SharedValues): Pick<
     annotations: shared.value(copyableAnnotations(metadata)),
     ...(copiedAnnotations !== undefined && { copiedAnnotations }),
   };
+}
+
+/** Labels whose changes reach the delegate: its own node gives it those of nodes. */
+function carriedLabels(metadata: ObjectMeta): StringMap {
+  return Object.fromEntries(Object.entries(userLabels(metadata)).filter(([key]) => !LABELS_OF_NODES.includes(key)));
 }
 
 function conditionFields(
@@ -246,7 +253,7 @@ function waitingFields(
   const { labels, annotations } = metadata;
   const [podScheduled, trace] = [findCondition(status?.conditions, 'PodScheduled'), traceOf(annotations)];
   return {
-    specDigests: specDigests(spec),
+    specDigests: specDigests(spec, carriedLabels(metadata)),
     constraints: clusterConstraintsOf(spec),
     stored: JSON.stringify({ metadata: { labels, annotations }, spec }),
     ...(trace !== undefined && { trace }),

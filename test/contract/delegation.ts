@@ -3,9 +3,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { DelegationMode } from '../../api/kinds/cluster-target.ts';
-import type { Condition, KubernetesObject, Pod, PodPhase, Secret } from '../../api/objects/core.ts';
+import type { Condition, KubernetesObject, Pod, PodPhase, Secret, StringMap } from '../../api/objects/core.ts';
 import {
-  SENT_CHANGES_ANNOTATION, CLUSTER_TARGET_NAME_LABEL, ELECT_ANNOTATION, PARENT_NAME_ANNOTATION, PARENT_UID_LABEL,
+  ADMIRALTY_PREFIX, SENT_CHANGES_ANNOTATION, CLUSTER_TARGET_NAME_LABEL, ELECT_ANNOTATION, PARENT_NAME_ANNOTATION,
+  PARENT_UID_LABEL,
   POD_MISSING_SINCE_ANNOTATION, PROXY_CONSTRAINTS_ANNOTATION, RUN_ONCE_FINALIZER,
 } from '../../api/objects/keys.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
@@ -83,10 +84,10 @@ class Actor {
     return all.flat().filter(({ metadata }) => metadata.labels?.[PARENT_UID_LABEL] === proxy.metadata.uid);
   }
 
-  async run(name: string, spec: Partial<Pod['spec']> = {}): Promise<Pair> {
+  async run(name: string, spec: Partial<Pod['spec']> = {}, labels: StringMap = {}): Promise<Pair> {
     const { namespace } = this.#under;
     const { source } = this.#under.world();
-    const metadata = { namespace, name, annotations: this.annotations() };
+    const metadata = { namespace, name, labels, annotations: this.annotations() };
     await source.client.create(
       PODS, { metadata, spec: { containers: [{ name: 'main', image: 'example/main:1' }], ...spec } } as Pod,
     );
@@ -573,6 +574,20 @@ function changesOf({ mode, world, home }: DelegationUnderTest, actor: Actor): vo
     assert.ok(!JSON.stringify(changed.spec.tolerations).includes('virtual-kubelet'));
     await patch(pair, { spec: { containers: [{ name: 'main', image: 'example/main:1' }] } });
     await delegateBecomes(pair, 'the first image', ({ spec }) => spec.containers[0]?.image === 'example/main:1');
+    assert.equal(await actor.everMade(pair), 1);
+  });
+
+  it('has the labels that its user changes, and what is taken back', async () => {
+    const pair = await actor.run('labelled', {}, { app: 'web', role: 'replica' });
+    const label = (labels: object) => patch(pair, { metadata: { labels } });
+    const shows = (what: string, ...values: readonly (string | undefined)[]) =>
+      delegateBecomes(pair, what, ({ metadata: { labels = {} } }) =>
+        ['app', 'role', 'more'].every((key, index) => labels[ADMIRALTY_PREFIX + key] === values[index]));
+    await label({ role: 'primary', app: null, more: 'x' });
+    const changed = await shows('the labels of now', undefined, 'primary', 'x');
+    assert.equal(changed.metadata.labels?.[PARENT_UID_LABEL], pair.proxy.metadata.uid);
+    await label({ app: 'web', more: null });
+    await shows('what is taken back', 'web', 'primary', undefined);
     assert.equal(await actor.everMade(pair), 1);
   });
 

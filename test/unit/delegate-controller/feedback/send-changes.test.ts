@@ -2,11 +2,12 @@
 // rejected is told once and not tried for ever, and no other pod is changed.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { SENT_CHANGES_ANNOTATION } from '../../../../api/objects/keys.ts';
+import { ADMIRALTY_PREFIX, SENT_CHANGES_ANNOTATION } from '../../../../api/objects/keys.ts';
 import type { Pod } from '../../../../api/objects/core.ts';
 import { applyChanges, type ChangeTools } from '../../../../delegate-controller/chaperon/apply-changes.ts';
 import { sendChanges, type ChangeRoute } from '../../../../delegate-controller/feedback/send-changes.ts';
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
+import type { Chaperon } from '../../../../model/delegate/cached-delegate.ts';
 import { readSentChanges, stateOf, writeSentChanges, type LiveChanges } from '../../../../model/pod/live-changes.ts';
 import type { EventRecord } from '../../../../model/proxy/event-record.ts';
 import {
@@ -64,14 +65,14 @@ const imagesIn = (written: readonly Written[]): readonly unknown[] => written.fl
 
 describe('changes that a source sends', () => {
   const send = (source: Pod | Error, mode: 'PodChaperon' | 'Pod', ...failures: readonly Error[]) =>
-    sendThese(CHANGES, source, mode, ...failures);
+    sendThese(CHANGES, source, { mode }, ...failures);
   const sendThese = (
-    changes: LiveChanges, source: Pod | Error, mode: 'PodChaperon' | 'Pod', ...failures: readonly Error[]
+    changes: LiveChanges, source: Pod | Error, its: Partial<Chaperon>, ...failures: readonly Error[]
   ) => {
     const target = aCluster(aDelegate(), ...failures);
     const sink = anEventSink();
     const route = { source: aCluster(source).client, target: target.client, events: sink.events } as ChangeRoute;
-    const chaperon = { ...aChaperonRecord(), mode };
+    const chaperon = { ...aChaperonRecord(), ...its };
     const step = { kind: 'apply-changes', chaperon, wanted: { of: stateOf(changes), changes } } as
       unknown as Parameters<typeof sendChanges>[2];
     return { ...target, ...sink, done: sendChanges(route, aProxyRecord(), step, signal) };
@@ -91,6 +92,14 @@ describe('changes that a source sends', () => {
     assert.notEqual(notedIn(written.at(-1)!), undefined);
     assert.deepEqual(imagesIn(written), ['app:2']);
   });
+  it('of labels have the keys of the delegate, also where they are taken back', async () => {
+    const before = { of: 'x', changes: { labels: { [`${ADMIRALTY_PREFIX}old`]: 'x' } } };
+    const { written, done } = sendThese({ labels: { app: 'db' } }, aProxy(), { sentChanges: before });
+    await done;
+    assert.deepEqual(readSentChanges(notedIn(written[0]!))?.changes.labels, {
+      [`${ADMIRALTY_PREFIX}old`]: null, [`${ADMIRALTY_PREFIX}app`]: 'db',
+    });
+  });
   it('are not sent for a pod that was replaced by another one of its name', async () => {
     const { written, done } = send(aProxy(withUid('later')), 'PodChaperon');
     await done;
@@ -108,7 +117,7 @@ describe('changes that a source sends', () => {
     assert.deepEqual([await done, told.length], [false, 1]);
   });
   it('are applied where another one is rejected', async () => {
-    const { written, told, done } = sendThese(RESIZED, aProxy(), 'Pod', rejected);
+    const { written, told, done } = sendThese(RESIZED, aProxy(), { mode: 'Pod' }, rejected);
     await done;
     assert.deepEqual([imagesIn(written), told.length], [['app:2'], 1]);
     assert.notEqual(notedIn(written.at(-1)!), undefined);

@@ -11,7 +11,7 @@ import type { PodChaperon } from '../../../../api/kinds/pod-chaperon.ts';
 import { DELEGATIONS } from '../../../../model/delegate/delegation.ts';
 import { toChaperonRecord, toDelegatePodRecord } from '../../../../model/delegate/cached-delegate.ts';
 import { delegateName } from '../../../../model/naming/names.ts';
-import { prefixLabels, toPodChaperon } from '../../../../model/delegate/pod-chaperon.ts';
+import { prefixLabels, toDelegateLabelChanges, toPodChaperon } from '../../../../model/delegate/pod-chaperon.ts';
 import { restoreSourcePod } from '../../../../model/proxy/admission-record.ts';
 import {
   aPod, annotated, frozen, labelled, withFinalizers, withMetadata, withSpec, withStatus, type Change,
@@ -28,6 +28,20 @@ const DATA_MOUNT = { name: 'data', mountPath: '/data' };
 function chaperonOf(...changes: Change<Pod>[]): PodChaperon {
   return toPodChaperon(frozen(aPod(...changes)), PARENT);
 }
+
+describe('toDelegateLabelChanges', () => {
+  const P = ADMIRALTY_PREFIX;
+  const changes = { app: 'db', tier: null, 'kuma.io/mesh': 'default', 'parent-uid': 'x' };
+  it('has the keys of the delegate', () => assert.deepEqual(toDelegateLabelChanges(changes, {}), {
+    [`${P}app`]: 'db', [`${P}tier`]: null, 'kuma.io/mesh': 'default', [`${P.slice(0, -1)}.${P}parent-uid`]: 'x',
+  }));
+  it('removes the other key where the value decides which one it is', () => {
+    const annotations = { [keys.NO_PREFIX_LABEL_REGEXP_ANNOTATION]: '^app=db$' };
+    assert.deepEqual(toDelegateLabelChanges({ app: 'db' }, { annotations }), { app: 'db', [`${P}app`]: null });
+    assert.deepEqual(toDelegateLabelChanges({ app: 'web' }, { annotations }), { app: null, [`${P}app`]: 'web' });
+    assert.deepEqual(toDelegateLabelChanges({ app: null }, { annotations }), { app: null, [`${P}app`]: null });
+  });
+});
 
 describe('toPodChaperon', () => {
   it("is named after its parent's UID, in its parent's namespace", () => {

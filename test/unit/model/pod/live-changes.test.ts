@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Pod, PodSpec } from '../../../../api/objects/core.ts';
 import {
-  SENT_CHANGES_ANNOTATION, PROVIDER_KEY, PROXY_CONSTRAINTS_ANNOTATION, SPEC_AT_BIND_ANNOTATION,
+  PARENT_CLUSTER_LABEL, SENT_CHANGES_ANNOTATION, PROVIDER_KEY, PROXY_CONSTRAINTS_ANNOTATION, SPEC_AT_BIND_ANNOTATION,
 } from '../../../../api/objects/keys.ts';
 import type { Command } from '../../../../model/objects/plan.ts';
 import {
@@ -10,7 +10,7 @@ import {
   writeSentChanges, type LiveChanges,
 } from '../../../../model/pod/live-changes.ts';
 import {
-  aDelegate, annotated, aProxy, frozen, onNode, withCondition, withSpec,
+  aDelegate, annotated, aProxy, frozen, onNode, withCondition, withMetadata, withSpec,
 } from '../../../support/objects/builders.ts';
 
 const BEFORE: PodSpec = {
@@ -95,8 +95,17 @@ describe('specChangesOf', () => {
       [aProxy(onNode('n'), withSpec({ activeDeadlineSeconds: 60 })), undefined],
   };
   for (const [what, [proxy, changes]] of Object.entries(cases)) {
-    it(`finds ${what}`, () => assert.deepEqual(specChangesOf(proxy), changes));
+    it(`finds ${what}`, () => assert.deepEqual(specChangesOf(proxy, {}), changes));
   }
+  it('finds labels that are changed, added and removed', () => {
+    const labels = { app: 'web', tier: 'a', same: '' };
+    const marks = { [SPEC_AT_BIND_ANNOTATION]: specDigests(BEFORE, labels) };
+    const proxy = aProxy(onNode('n'), withSpec(BEFORE), annotated(marks));
+    assert.equal(specChangesOf(proxy, labels), undefined);
+    assert.deepEqual(specChangesOf(proxy, { app: 'db', role: 'primary', same: '' }), {
+      labels: { tier: null, app: 'db', role: 'primary' },
+    });
+  });
 });
 
 describe('readinessConditionsOf', () => {
@@ -134,6 +143,11 @@ describe('what is sent', () => {
     const [asked, now] = [{ requests: { cpu: '2' } }, { requests: { cpu: '1' } }];
     assert.deepEqual(withTakenBack({}, { podResources: asked }, aProxy(withSpec({ ...BEFORE, resources: now }))), {
       podResources: now,
+    });
+    const labels = { role: 'primary', app: null, tier: 'b' };
+    const labelled = aProxy(withSpec(BEFORE), withMetadata({ labels: { app: 'web' } }));
+    assert.deepEqual(withTakenBack({ labels: { tier: 'c' } }, { labels }, labelled), {
+      labels: { role: null, app: 'web', tier: 'c' },
     });
     const gates = { a: { status: 'True' }, b: { status: 'True' } } as const;
     assert.deepEqual(withTakenBack({ gates: { b: gates.b } }, { gates }, proxy), {
@@ -182,6 +196,14 @@ describe('planLiveChanges', () => {
         spec: { containers: [{ name: 'app', resources: { requests: { cpu: '2' } } }], resources: podResources },
       }],
       ['pod', 'strategic', { metadata: noted(changes), spec: {} }],
+    ]);
+  });
+
+  it('sets and removes labels, but none that only Isthmus sets', () => {
+    const labels = { app: 'db', tier: null, [PARENT_CLUSTER_LABEL]: 'another' };
+    assert.deepEqual(told(plan({ labels })), [
+      ['pod', 'strategic', { metadata: { uid, labels: { app: 'db', tier: null } } }],
+      ['pod', 'strategic', { metadata: noted({ labels }), spec: {} }],
     ]);
   });
 

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { Pod } from '../../../../api/objects/core.ts';
-import { DELEGATE_FINALIZER, ELECT_ANNOTATION } from '../../../../api/objects/keys.ts';
+import { DELEGATE_FINALIZER, ELECT_ANNOTATION, SPEC_AT_BIND_ANNOTATION } from '../../../../api/objects/keys.ts';
 import { PODS } from '../../../../api/resource-types.ts';
+import { specDigests } from '../../../../model/pod/live-changes.ts';
 import {
   holdsFinalizer, planFinalizerRemoval, planReleaseAtOnce, sourcePodOf, toProxyPodRecord, type ProxyPod,
 } from '../../../../model/proxy/proxy-pod.ts';
@@ -76,6 +77,12 @@ describe('toProxyPodRecord', () => {
         withSpec({ terminationGracePeriodSeconds: 30 })(pod),
       ),
       { terminating: true, isGracefulDeletion: true, graceSeconds: undefined },
+    ],
+    'the label that a node gives its pod is no change by a user': [
+      (pod) => withMetadata({ labels: { app: 'web', 'topology.kubernetes.io/zone': 'a' } })(
+        annotated({ [SPEC_AT_BIND_ANNOTATION]: specDigests(pod.spec, { app: 'web' }) })(onNode('n')(pod)),
+      ),
+      { changes: undefined },
     ],
     'a pod with a scheduling gate is gated':
       [withSpec({ schedulingGates: [{ name: 'quota' }] }), { schedulingGated: true }],

@@ -31,7 +31,7 @@ describe('a new pod', () => {
   it('is sent with what it was made of: a scheduler that starts before the bind must know', async (t) => {
     const { a } = await sent(t);
     const [chaperon] = [...a.stored.values()];
-    assert.equal(chaperon?.metadata.annotations?.[SPEC_AT_BIND_ANNOTATION], specDigests(aPodOf('u').spec));
+    assert.equal(chaperon?.metadata.annotations?.[SPEC_AT_BIND_ANNOTATION], specDigests(aPodOf('u').spec, {}));
   });
   it('is not sent while it has a gate, and is once it has none', async (t) => {
     const { world, a } = await sent(t, gated);
