@@ -23,7 +23,7 @@ import { TenantRules } from './access/tenant-rules.ts';
 
 /** How long to wait for the target's cluster UID before the session starts without it, in ms. */
 const IDENTIFY_MS = 5_000;
-/** Pause in ms after a target exceeded its limits. */
+/** Pause in ms after a target exceeded its limits, or had become another cluster. */
 const LIMIT_RETRY_MS = 300_000;
 const NO_TENANT_RULES = new TenantRules();
 
@@ -240,9 +240,7 @@ export class TargetCluster {
     void this.#identifyAndRun(session);
   }
 
-  /**
-   * Verifies the cluster's identity before any object there is treated as this source's; again later if unreadable.
-   */
+  /** Verifies the cluster's identity before any object there counts as this source's; again later if unreadable. */
   async #identifyAndRun(session: TargetSession): Promise<void> {
     await session.client.transport.openSession();
     if (await this.#identify(session, readClusterId)) return session.run();
@@ -259,11 +257,14 @@ export class TargetCluster {
   async #identify(session: TargetSession, read: typeof readClusterId): Promise<boolean> {
     const client = session.client.withoutRateLimit(IDENTIFY_MS);
     const clusterId = await read(client, session.signal).catch(() => undefined);
-    if (session.signal.aborted || clusterId === undefined) return false;
-    this.#clusterId = clusterId;
-    const problem = this.#listener.identified(this);
+    if (clusterId === undefined) return false;
+    const moved = await this.#listener.movedTo(this, clusterId, session.signal);
+    if (session.signal.aborted) return false;
+    if (moved === undefined) this.#clusterId = clusterId;
+    const problem = moved ?? this.#listener.identified(this);
     if (problem !== undefined) this.reject(problem);
     else this.#listener.changed(this);
+    if (moved !== undefined) this.#retryTimer = setTimeout(() => this.retry(), LIMIT_RETRY_MS).unref();
     return problem === undefined;
   }
 

@@ -1,8 +1,9 @@
 // All targets of the source, in sync with its ClusterTargets and Targets. Shared by the components of one process.
 import { isSameButForMeasurements, toTargetObject, type TargetLike, type TargetObject } from './target-object.ts';
-import { CLUSTER_TARGETS, TARGETS } from '../api/resource-types.ts';
+import { CLUSTER_TARGETS, PODS, TARGETS } from '../api/resource-types.ts';
 import { identityProblem, type IdentifiedTarget, type IdentityProblem } from '../model/naming/target-identity.ts';
 import { targetKey, type TargetRef } from '../model/naming/target-ref.ts';
+import { isTerminal } from '../model/pod/pod.ts';
 import { Informer } from '../kubernetes/watch/informer.ts';
 import { deleteTargetMetrics } from '../process/placement-metrics.ts';
 import type { Problem } from './availability.ts';
@@ -119,6 +120,7 @@ export class TargetClusters {
         sessionOpened: (opened, session) =>
           this.#listeners.forEach((listener) => listener.sessionOpened?.(opened, session)),
         changed: (changed) => this.#tell(changed),
+        movedTo: (moved, clusterId, signal) => this.#movedTo(moved, clusterId, signal),
         identified: (identified) => this.#identified(identified),
         isTarget: (other) => this.#targets.has(other),
         storedDelegation: (target) => this.object(target.ref)?.status.delegation,
@@ -169,6 +171,23 @@ export class TargetClusters {
       message:
         `a namespace may have ${most} Targets, and this one is not among its ${most} oldest; delete others, or ask ` +
           'the administrator to allow more',
+    };
+  }
+
+  /** Pods of the cluster of before must not count as gone, and run twice, because another one does not have them. */
+  async #movedTo(
+    { key, ref, nodeName }: TargetCluster, clusterId: string, signal: AbortSignal,
+  ): Promise<IdentityProblem | undefined> {
+    const before = this.#clusterIds.get(key) ?? this.object(ref)?.status.clusterID;
+    if (before === undefined || before === clusterId) return undefined;
+    const bound = await this.#environment.source.list(PODS, { fieldSelector: `spec.nodeName=${nodeName}` }, signal)
+      .catch(() => undefined);
+    if (bound?.every(({ status }) => isTerminal(status?.phase)) === true) return undefined;
+    return {
+      reason: 'AnotherCluster',
+      message:
+        `the kubeconfig points to cluster ${clusterId}, and pods of the target run in cluster ${before}; restore the ` +
+          'kubeconfig or, to give these pods up, delete the target and create it again',
     };
   }
 

@@ -39,6 +39,8 @@ export interface TargetListener<Target> {
   storedDelegation(target: Target): DelegationMode | undefined;
   /** Whether a target of this key exists. */
   isTarget(key: string): boolean;
+  /** Why it must not become the cluster of this UID, if anything: its pods run in the one that it was before. */
+  movedTo(target: Target, clusterId: string, signal: AbortSignal): Promise<IdentityProblem | undefined>;
   /** The cluster UID became known; returns a reason against using the target, if any. */
   identified(target: Target): IdentityProblem | undefined;
 }

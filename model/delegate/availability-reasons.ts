@@ -16,9 +16,9 @@ export type ServerState =
 
 const STATES: ReadonlyMap<string, ServerState> = new Map<string, ServerState>([
   ...['AdmiraltyActive', 'ControllerSilent', 'Forbidden', 'NotInstalled'].map((reason) => [reason, 'answers'] as const),
-  ...['DuplicateCluster', 'LeftRegistry', 'LimitExceeded', 'LoopToSource', 'Removing', 'Unauthorized'].map(
-    (reason) => [reason, 'reached'] as const,
-  ),
+  ...[
+    'AnotherCluster', 'DuplicateCluster', 'LeftRegistry', 'LimitExceeded', 'LoopToSource', 'Removing', 'Unauthorized',
+  ].map((reason) => [reason, 'reached'] as const),
   ...['ApiServerError', 'Unreachable'].map((reason) => [reason, 'fails'] as const),
   ...[
     'Connecting', 'CredentialsUnavailable', 'InvalidSpec', 'KubeconfigInvalid', 'KubeconfigRefused', 'SecretKeyMissing',

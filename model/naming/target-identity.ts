@@ -15,7 +15,7 @@ export interface IdentifiedTarget {
 
 /** Why a target must not be used, even if everything else is right. */
 export interface IdentityProblem {
-  readonly reason: 'DuplicateCluster' | 'LoopToSource';
+  readonly reason: 'AnotherCluster' | 'DuplicateCluster' | 'LoopToSource';
   readonly message: string;
 }
 

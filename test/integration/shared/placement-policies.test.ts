@@ -20,11 +20,12 @@ import type {
 import type { ResourceType } from '../../../api/objects/group-version.ts';
 import {
   CLUSTER_PLACEMENT_POLICIES, CLUSTER_ROLES, CLUSTER_TARGETS, CONFIG_MAPS, DEPLOYMENTS, EVENTS, NODES,
-  PLACEMENT_POLICIES, PODS,
+  PLACEMENT_POLICIES, PODS, SECRETS,
 } from '../../../api/resource-types.ts';
 import { isNotFound, unless } from '../../../kubernetes/flow/api-error.ts';
 import { virtualNodeName } from '../../../model/naming/names.ts';
 import { isthmus as typed, killedAtCall } from '../../support/processes/command-line.ts';
+import { secretOf } from '../../support/faults/faulty-network.ts';
 import { eventually } from '../../support/history/eventually.ts';
 import { inNamespace, isRunning, makeNamespace, type IsthmusWorld } from '../../support/worlds/isthmus-world.ts';
 import { leaveWorld, shareWorld } from '../../support/worlds/shared-world.ts';
@@ -445,6 +446,32 @@ describe('placement', () => {
     it('that orphans leaves its pods running there, and no Node', () => whileRemoved('Orphan', async () => {
       assert.equal((await world.targets[1].client.list(PODS, { namespace: NAMESPACE })).filter(isRunning).length, 1);
     }));
+
+    it('leaves a cluster that is no target: one that is led there keeps its pods, as they run on', async () => {
+      const { client } = world.source;
+      const kubeconfigOf = async (target: string) => {
+        const at = await secretOf(client, target);
+        return { at, data: (await client.get(SECRETS, at)).data };
+      };
+      const [own, other] = [await kubeconfigOf('target-1'), await kubeconfigOf('target-2')];
+      const lead = (data: typeof own.data) =>
+        client.patch(SECRETS, own.at, { patchType: 'merge', patch: { data } });
+      await whileRemoved('Drain', async () => {
+        await create(aPod('here', { constraints: { nodeSelector: { site: 'own' } } }));
+        await runs('here');
+        try {
+          await lead(other.data);
+          await eventually('it is not Ready', async () => {
+            const { status } = await client.get(CLUSTER_TARGETS, { name: 'target-1' });
+            return status?.conditions?.some(({ type, reason }) => type === 'Ready' && reason === 'AnotherCluster');
+          });
+          const { metadata, status } = await client.get(PODS, { namespace: NAMESPACE, name: 'here' });
+          assert.deepEqual([metadata.deletionTimestamp, status?.phase], [undefined, 'Running']);
+        } finally {
+          await lead(own.data);
+        }
+      });
+    });
   });
 
   const COMMAND = fileURLToPath(new URL('../../../cli/main.js', import.meta.url));

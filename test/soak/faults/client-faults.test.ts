@@ -641,7 +641,8 @@ describe('a target whose Secret changes (39)', () => {
     const target = new TargetCluster({ kind: 'ClusterTarget', name: 't' }, environment, {
       sessionOpened: (_target, opened) => opened.delegates.onListed(() => (lists += 1)),
       changed: () => events.emit('change'),
-      identified: () => undefined, storedDelegation: () => undefined, isTarget: () => false,
+      identified: () => undefined, storedDelegation: () => undefined,
+      movedTo: async () => undefined, isTarget: () => false,
     });
     t.after(() => target.stop());
     const isReady = () => target.availability.kind === 'ready';

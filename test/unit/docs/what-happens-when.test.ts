@@ -24,7 +24,8 @@ const SHOWN: Readonly<Record<string, string>> = {
   'the network is interrupted, a gateway included': '2, 3, 10: a target that swallows all is noticed; what runs there',
   'a pod ends during that time': '7: an end in the meantime arrives after it, and the pod is not run again',
   "the source's credentials expire, or its permissions are revoked": '30: permissions that are revoked in the target',
-  'the kubeconfig is replaced by one for another cluster': '41: a target whose kubeconfig points to another cluster',
+  'the kubeconfig is replaced by one for another cluster':
+    'leaves a cluster that is no target: one that is led there keeps its pods',
   'the ClusterSource or Source is deleted in the target': 'dies with its source',
   'the API server is down': '2: a target that is down keeps its proxies as they were, which say so',
   'the delegate controller is down': '51: a target whose summary is stale takes no more than it had',

@@ -20,6 +20,7 @@ const TENANTS = 'Target/team-a/own';
 function clusterTarget(...others: string[]): TargetCluster {
   const listener = {
     sessionOpened: () => undefined, changed: () => undefined, storedDelegation: () => undefined,
+    movedTo: async () => undefined,
     identified: () => undefined, isTarget: (key: string) => others.includes(key),
   };
   return new TargetCluster({ kind: 'ClusterTarget', name: 'c' }, {} as never, listener);
@@ -52,7 +53,8 @@ describe('a target whose spec asks for another mode of delegation', () => {
         opened.push(session);
         heard();
       },
-      changed: () => heard(), storedDelegation: () => undefined, identified: () => undefined, isTarget: () => false,
+      changed: () => heard(), storedDelegation: () => undefined,
+      movedTo: async () => undefined, identified: () => undefined, isTarget: () => false,
     });
     t.after(() => target.stop());
     const until = (holds: () => boolean) => new Promise<void>((resolve) => {
@@ -81,6 +83,7 @@ describe('a target whose cluster cannot be identified at once', () => {
       sourceConnection: source.connection(),
     }, {
       sessionOpened: () => undefined, changed: () => undefined, storedDelegation: () => undefined,
+      movedTo: async () => undefined,
       isTarget: () => false,
       identified: () => {
         isIdentified();
@@ -115,6 +118,7 @@ describe('a target that was removed', () => {
       sourceConnection: source.connection({ kind: 'exec', plugin }),
     }, {
       sessionOpened: () => undefined, changed: () => (changes += 1), storedDelegation: () => undefined,
+      movedTo: async () => undefined,
       identified: () => undefined, isTarget: () => false,
     });
     target.update({ self: true });

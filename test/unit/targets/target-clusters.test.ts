@@ -1,12 +1,13 @@
 // Which Targets of a namespace are used, as their objects come and go in the source.
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it, type TestContext } from 'node:test';
-import type { KubernetesObject } from '../../../api/objects/core.ts';
+import type { KubernetesObject, Pod } from '../../../api/objects/core.ts';
 import { METRICS } from '../../../process/metrics.ts';
 import { observeRejection } from '../../../process/placement-metrics.ts';
 import { DEFAULT_TENANT_SETTINGS, TenantRules } from '../../../targets/access/tenant-rules.ts';
 import type { TargetCluster } from '../../../targets/target-cluster.ts';
 import { TargetClusters } from '../../../targets/target-clusters.ts';
+import { aPod, inPhase } from '../../support/objects/builders.ts';
 import { ScriptedApiServer, SILENT, status, type Exchange } from '../../support/doubles/scripted-api-server.ts';
 
 const MOST = 2;
@@ -124,50 +125,20 @@ describe('Targets beyond what a namespace may have', () => {
   ));
 });
 
+const CLUSTER = 'the-cluster';
+const clusterTarget = (name: string, second: number, spec: object, status = {}) => {
+  const { metadata: { namespace: _none, ...metadata } } = target(name, second);
+  return { metadata, spec, status };
+};
+
 describe('a second ClusterTarget for one cluster', () => {
-  const CLUSTER = 'the-cluster';
-  const clusterTarget = (name: string, second: number, spec: object, status = {}) => {
-    const { metadata: { namespace: _none, ...metadata } } = target(name, second);
-    return { metadata, spec, status };
-  };
   /** The first one is not identified in this process: its kubeconfig is gone. */
   const first = clusterTarget('first', 1, { kubeconfigSecret: { name: 'gone' } }, { clusterID: CLUSTER });
   const second = clusterTarget('second', 2, { self: true });
 
-  /** Serves these targets, and in the same place the cluster that `second` leads to. */
-  async function startTargets(t: TestContext) {
-    const source = await ScriptedApiServer.start();
-    const stopped = new AbortController();
-    const targets = new TargetClusters({
-      source: source.client, sourceConnection: source.connection(), sourceId: CLUSTER, installNamespace: 'i',
-      userAgent: 'isthmus-test', logger: SILENT,
-    });
-    const running = targets.run(stopped.signal);
-    t.after(async () => {
-      stopped.abort();
-      await running;
-      await source.stop();
-    });
-    let watch: Exchange | undefined;
-    void (async () => {
-      for (;;) {
-        const exchange = await source.next();
-        const isTargets = exchange.path.endsWith('/clustertargets');
-        if (exchange.path.endsWith('/kube-system')) exchange.answer(200, { metadata: { uid: CLUSTER } });
-        else if (exchange.query.get('watch') !== 'true') {
-          exchange.answer(200, { metadata: { resourceVersion: '9' }, items: isTargets ? [first, second] : [] });
-        } else exchange.open();
-        if (isTargets && exchange.query.get('watch') === 'true') watch = exchange;
-      }
-    })().catch(() => undefined);
-    const untilSecond = (isSo: (target: TargetCluster) => boolean) => new Promise<void>((resolve) => {
-      targets.listen({ changed: (target) => target.ref.name === 'second' && isSo(target) && resolve() });
-    });
-    return { untilSecond, remove: (object: KubernetesObject) => watch?.send('DELETED', object) };
-  }
-
   it('is not used while the first one is not identified yet, which has its pods', { timeout: 30_000 }, async (t) => {
-    const { untilSecond, remove } = await startTargets(t);
+    const { until, remove } = await startTargets(t, [first, second]);
+    const untilSecond = (isSo: (target: TargetCluster) => boolean) => until('second', isSo);
     await untilSecond(({ availability }) =>
       availability.kind === 'unavailable' && availability.reason === 'DuplicateCluster');
     const isUsed = untilSecond(({ session }) => session !== undefined);
@@ -175,3 +146,65 @@ describe('a second ClusterTarget for one cluster', () => {
     await isUsed;
   });
 });
+
+describe('a target that was another cluster before', () => {
+  const moved = clusterTarget('moved', 1, { self: true }, { clusterID: 'before' });
+  const reasonOf = ({ availability }: TargetCluster) => (availability.kind === 'ready' ? '' : availability.reason);
+  const boundPods: Record<string, readonly [pods: readonly Pod[] | 'denied', isUsed: boolean]> = {
+    'a running pod': [[aPod(inPhase('Running'))], false],
+    'pods that it may not read': ['denied', false],
+    'a pod that has ended': [[aPod(inPhase('Succeeded'))], true],
+    'no pod': [[], true],
+  };
+  for (const [what, [pods, isUsed]] of Object.entries(boundPods)) {
+    it(`and has ${what} is ${isUsed ? '' : 'not '}used`, { timeout: 30_000 }, async (t) => {
+      const { targets, until, podsAsked } = await startTargets(t, [moved], pods);
+      await until('moved', (target) => (isUsed ? target.clusterId === CLUSTER : reasonOf(target) === 'AnotherCluster'));
+      assert.deepEqual(podsAsked, ['spec.nodeName=admiralty-moved']);
+      const { clusterId, session } = targets.get('ClusterTarget/moved') ?? assert.fail();
+      assert.deepEqual([clusterId, session !== undefined], [isUsed ? CLUSTER : undefined, isUsed]);
+    });
+  }
+});
+
+/** Serves these targets, and in the same place the cluster that they lead to; `pods` are those of the source. */
+async function startTargets(
+  t: TestContext, served: readonly KubernetesObject[], pods: readonly Pod[] | 'denied' = [],
+) {
+  const source = await ScriptedApiServer.start();
+  const stopped = new AbortController();
+  const targets = new TargetClusters({
+    source: source.client, sourceConnection: source.connection(), sourceId: CLUSTER, installNamespace: 'i',
+    userAgent: 'isthmus-test', logger: SILENT,
+  });
+  const running = targets.run(stopped.signal);
+  t.after(async () => {
+    stopped.abort();
+    await running;
+    await source.stop();
+  });
+  let watch: Exchange | undefined;
+  const podsAsked: string[] = [];
+  const answerList = (exchange: Exchange): void => {
+    const bound = exchange.path.endsWith('/api/v1/pods') ? exchange.query.get('fieldSelector') : null;
+    if (bound !== null) podsAsked.push(bound);
+    if (bound !== null && pods === 'denied') return exchange.answer(403, status(403, 'Forbidden', 'no'));
+    const items = exchange.path.endsWith('/clustertargets') ? served : bound === null ? [] : pods;
+    exchange.answer(200, { metadata: { resourceVersion: '9' }, items });
+  };
+  void (async () => {
+    for (;;) {
+      const exchange = await source.next();
+      const isTargets = exchange.path.endsWith('/clustertargets');
+      if (exchange.path.endsWith('/kube-system')) exchange.answer(200, { metadata: { uid: CLUSTER } });
+      else if (exchange.query.get('watch') !== 'true') answerList(exchange);
+      else exchange.open();
+      if (isTargets && exchange.query.get('watch') === 'true') watch = exchange;
+    }
+  })().catch(() => undefined);
+  const until = (name: string, isSo: (target: TargetCluster) => boolean) => new Promise<void>((resolve) => {
+    targets.listen({ changed: (target) => target.ref.name === name && isSo(target) && resolve() });
+  });
+  const remove = (object: KubernetesObject) => watch?.send('DELETED', object);
+  return { targets, podsAsked, until, remove };
+}

@@ -108,6 +108,7 @@ it('is another cluster when its new kubeconfig leads to another one at the same 
     userAgent: 'isthmus-test', logger: SILENT,
   }, {
     sessionOpened: () => undefined, changed: () => undefined, storedDelegation: () => undefined,
+    movedTo: async () => undefined,
     isTarget: () => false,
     identified: () => {
       identified();

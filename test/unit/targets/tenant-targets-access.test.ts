@@ -43,7 +43,8 @@ async function follow(t: TestContext, ref: TargetRef, kubeconfig: string, settin
       );
     };
     const listener = {
-      sessionOpened: () => undefined, changed, storedDelegation: () => undefined, identified: () => undefined,
+      sessionOpened: () => undefined, changed, storedDelegation: () => undefined,
+      movedTo: async () => undefined, identified: () => undefined,
       isTarget: () => false,
     };
     const environment = {

@@ -12,6 +12,7 @@ const NOW = '2026-07-01T12:00:00Z';
 /** Each reason, with condition Reachable of the target and the health of its ClusterProfile. */
 const REASONS: Readonly<Record<string, readonly [state: ServerState, reachable: string, healthy: string]>> = {
   AdmiraltyActive: ['answers', 'True', 'True'],
+  AnotherCluster: ['reached', 'True', 'Unknown'],
   ApiServerError: ['fails', 'False', 'False'],
   Connecting: ['not-tried', 'Unknown', 'Unknown'],
   ControllerSilent: ['answers', 'True', 'True'],
