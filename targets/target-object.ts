@@ -3,6 +3,7 @@ import type { TargetSpec, TargetStatus } from '../api/kinds/cluster-target.ts';
 import type { Problem } from './availability.ts';
 import type { KubernetesObject, StringMap } from '../api/objects/core.ts';
 import { LEFT_REGISTRY_ANNOTATION } from '../api/objects/keys.ts';
+import { MAX_LABEL_LENGTH } from '../model/naming/names.ts';
 import { targetRefOf, type TargetRef } from '../model/naming/target-ref.ts';
 import { isSameJson } from '../model/objects/json-values.ts';
 
@@ -56,10 +57,16 @@ function withoutMeasurements({ resourceVersion: _version, status, ...object }: T
 
 /** Why a target that answers gets no new pods; undefined when it does. */
 export function whyUnschedulable(
-  { terminating, hasLeft }: Pick<TargetObject, 'terminating' | 'hasLeft'>,
+  { ref, terminating, hasLeft }: Pick<TargetObject, 'ref' | 'terminating' | 'hasLeft'>,
 ): Problem | undefined {
   if (terminating) return {
     reason: 'Removing', message: 'it is being removed; its pods are evicted first (spec.removalPolicy: Drain)',
+  };
+  if (ref.name.length > MAX_LABEL_LENGTH) return {
+    reason: 'NameTooLong',
+    message:
+      `its name has more than ${MAX_LABEL_LENGTH} characters, which no label of its virtual node can have; create it ` +
+        'again under a shorter one',
   };
   return hasLeft
     ? { reason: 'LeftRegistry', message: 'its cluster is gone from the registry that it was discovered in' }

@@ -17,7 +17,8 @@ export type ServerState =
 const STATES: ReadonlyMap<string, ServerState> = new Map<string, ServerState>([
   ...['AdmiraltyActive', 'ControllerSilent', 'Forbidden', 'NotInstalled'].map((reason) => [reason, 'answers'] as const),
   ...[
-    'AnotherCluster', 'DuplicateCluster', 'LeftRegistry', 'LimitExceeded', 'LoopToSource', 'Removing', 'Unauthorized',
+    'AnotherCluster', 'DuplicateCluster', 'LeftRegistry', 'LimitExceeded', 'LoopToSource', 'NameTooLong', 'Removing',
+    'Unauthorized',
   ].map((reason) => [reason, 'reached'] as const),
   ...['ApiServerError', 'Unreachable'].map((reason) => [reason, 'fails'] as const),
   ...[

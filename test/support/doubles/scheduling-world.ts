@@ -3,7 +3,7 @@
 import type { TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { CONFIRM_BEFORE_ANNOTATION, PARENT_UID_LABEL } from '../../../api/objects/keys.ts';
-import type { Condition, ObjectMeta, Pod, PodStatus, ResourceList } from '../../../api/objects/core.ts';
+import type { Condition, Node, ObjectMeta, Pod, PodStatus, ResourceList } from '../../../api/objects/core.ts';
 import type { ClusterSummary } from '../../../api/kinds/cluster-summary.ts';
 import type { PodChaperon } from '../../../api/kinds/pod-chaperon.ts';
 import type { SourceLease } from '../../../api/kinds/source-lease.ts';
@@ -16,6 +16,7 @@ import type { EventRecord } from '../../../model/proxy/event-record.ts';
 import { toProxyPodRecord, type ProxyPod } from '../../../model/proxy/proxy-pod.ts';
 import { startScheduling, type SchedulingOptions } from '../../../scheduler/cycle/scheduling-controller.ts';
 import type { ClusterCache } from '../../../scheduler/cycle/cluster-cache.ts';
+import type { PlacementInputsListener } from '../../../scheduler/cache/placement-inputs.ts';
 import type { PolicyIndex } from '../../../scheduler/snapshot/placement-rules.ts';
 import { ReadyTargets } from '../../../targets/ready-targets.ts';
 import { SILENT } from './scripted-api-server.ts';
@@ -67,6 +68,10 @@ export class FakeTarget {
   /** Deadlines before which all candidates are confirmed, as announced. */
   readonly announced: string[] = [];
   isReady = true;
+  /** The object of the target is being deleted. */
+  terminating = false;
+  /** The spec of its virtual node. */
+  node: NonNullable<Node['spec']> = {};
   answers = true;
   hasSynced = true;
   hasSession = true;
@@ -260,7 +265,11 @@ export interface SchedulingWorld {
   /** The API server has removed a pod. */
   forget(key: string): Promise<void>;
   /** A target has changed: tells the scheduler, and lets it work. */
-  changed(name: string, change: Partial<Pick<FakeTarget, 'isReady' | 'silentMs' | 'hasSession'>>): Promise<void>;
+  changed(
+    name: string, change: Partial<Pick<FakeTarget, 'isReady' | 'silentMs' | 'hasSession' | 'terminating'>>,
+  ): Promise<void>;
+  /** The virtual node of a target has this spec from now on. */
+  node(name: string, spec: FakeTarget['node']): Promise<void>;
   /** A target was removed from the source. */
   removed(name: string): Promise<void>;
   /** The placement policies are these from now on. */
@@ -296,11 +305,12 @@ export async function aSchedulingWorld(
   const [writes, events]: [SourceWrite[], EventRecord[]] = [[], []];
   const targets = new Map(names.map((name) => [name, new FakeTarget({ kind: 'ClusterTarget', name })]));
   const all = () => [...targets.values()];
+  const ofNode = (node: string) => all().find(({ nodeName }) => nodeName === node);
   type TargetEvent = 'sessionOpened' | 'changed' | 'becameReady' | 'removed';
   type TargetListener = Record<TargetEvent, undefined | ((...told: unknown[]) => void)>;
   const ready = new ReadyTargets();
   const listeners: TargetListener[] = [];
-  const rulesChanged: (() => void)[] = [];
+  const inputListeners: PlacementInputsListener[] = [];
   let currentBook = book;
   const put = (pod: Pod): void => {
     pods.set(keyOf(pod), pod);
@@ -344,15 +354,18 @@ export async function aSchedulingWorld(
     source, sourceId: 'source', proxies, logger: SILENT, ready: Promise.resolve(),
     events: { record: (event: EventRecord) => events.push(event) },
     inputs: {
-      listen: (listener: { readonly rulesChanged: () => void }) => rulesChanged.push(listener.rulesChanged),
+      listen: (listener: PlacementInputsListener) => inputListeners.push(listener),
       get book() { return currentBook; },
-      nodes: { get: () => ({ metadata: { labels: {} }, spec: {} }) },
+      nodes: { get: (node: string) => ({ metadata: { labels: {} }, spec: ofNode(node)?.node ?? {} }) },
     },
     targets: {
       listen: (listener: TargetListener) => listeners.push(listener), all,
       get: (key: string) => all().find((one) => one.key === key),
-      byNode: (node: string) => all().find(({ nodeName }) => nodeName === node),
-      object: () => ({ labels: {}, spec: {}, terminating: false, hasLeft: false, status: {} }),
+      byNode: ofNode,
+      object: (ref: TargetRef) => {
+        const terminating = targets.get(ref.name)?.terminating ?? false;
+        return { ref, labels: {}, spec: {}, terminating, hasLeft: false, status: {} };
+      },
     },
   };
   Object.assign(proxies, { by: () => [...proxies.records()].filter(({ nodeName }) => nodeName === undefined) });
@@ -379,6 +392,11 @@ export async function aSchedulingWorld(
       tellChanged(target);
       return settled();
     },
+    node: (name, spec) => {
+      const target = Object.assign(targets.get(name)!, { node: spec });
+      for (const listener of inputListeners) listener.nodeChanged(target.nodeName);
+      return settled();
+    },
     removed: (name) => {
       const target = targets.get(name);
       targets.delete(name);
@@ -387,7 +405,7 @@ export async function aSchedulingWorld(
     },
     policies: (next) => {
       currentBook = next;
-      for (const tell of rulesChanged) tell();
+      for (const listener of inputListeners) listener.rulesChanged();
       return settled();
     },
     pass: (ms) => {

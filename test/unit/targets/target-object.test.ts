@@ -52,6 +52,8 @@ describe('a change of a target object', () => {
   }
 });
 
+const EU = { kind: 'ClusterTarget', name: 'eu' } as const;
+
 describe('a target that answers', () => {
   const rows: readonly (readonly [terminating: boolean, hasLeft: boolean, reason: string | undefined])[] = [
     [false, false, undefined], [true, false, 'Removing'], [false, true, 'LeftRegistry'], [true, true, 'Removing'],
@@ -59,7 +61,13 @@ describe('a target that answers', () => {
   for (const [terminating, hasLeft, reason] of rows) {
     const [isDeleted, isListed] = [terminating ? 'is deleted' : 'stays', hasLeft ? 'left' : 'in'];
     it(`that ${isDeleted}, ${isListed} its registry: ${reason ?? 'gets pods'}`, () =>
-      assert.equal(whyUnschedulable({ terminating, hasLeft })?.reason, reason));
+      assert.equal(whyUnschedulable({ ref: EU, terminating, hasLeft })?.reason, reason));
+  }
+  for (const [length, reason] of [[63, undefined], [64, 'NameTooLong']] as const) {
+    it(`whose name has ${length} characters: ${reason ?? 'gets pods'}`, () => {
+      const ref = { ...EU, name: 'n'.repeat(length) };
+      assert.equal(whyUnschedulable({ ref, terminating: false, hasLeft: false })?.reason, reason);
+    });
   }
 });
 

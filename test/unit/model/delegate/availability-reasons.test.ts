@@ -25,6 +25,7 @@ const REASONS: Readonly<Record<string, readonly [state: ServerState, reachable: 
   LeftRegistry: ['reached', 'True', 'Unknown'],
   LimitExceeded: ['reached', 'True', 'Unknown'],
   LoopToSource: ['reached', 'True', 'Unknown'],
+  NameTooLong: ['reached', 'True', 'Unknown'],
   NotInstalled: ['answers', 'True', 'True'],
   Removing: ['reached', 'True', 'Unknown'],
   SecretKeyMissing: ['not-tried', 'Unknown', 'Unknown'],

@@ -33,7 +33,7 @@ function aWorld(t: TestContext, refs: readonly TargetRef[]) {
   const seen = {
     targets: {
       all: () => clusters, get: (key: string) => clusters.find((one) => one.key === key),
-      object: (ref: TargetRef) => ({ labels: {}, spec: {}, terminating: false, hasLeft: false, ...of(ref) }),
+      object: (ref: TargetRef) => ({ ref, labels: {}, spec: {}, terminating: false, hasLeft: false, ...of(ref) }),
     },
     inputs: { nodes: { get: () => undefined } },
   };

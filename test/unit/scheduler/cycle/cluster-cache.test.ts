@@ -27,7 +27,7 @@ function aWorld(target: {
     targets: {
       listen: (listener: { changed: typeof changed }) => (changed = listener.changed), all: () => [cluster],
       get: () => cluster, byNode: () => cluster,
-      object: () => ({ labels: {}, spec: {}, status: target.workedOnce ? { clusterID: 'uid' } : {} }),
+      object: (ref: object) => ({ ref, labels: {}, spec: {}, status: target.workedOnce ? { clusterID: 'uid' } : {} }),
     },
     inputs: { listen: () => undefined, nodes: { get: () => undefined } },
     ...(target.serverTime !== undefined && { clock: { latest: () => target.serverTime } }),
@@ -165,7 +165,7 @@ describe('a change of a target', () => {
       proxies: { onChange: (listener: ProxyListener) => (tell = listener), by: () => pods },
       targets: {
         listen: (one: typeof listener) => (listener = one), get: () => target,
-        all: () => [target], object: () => ({ labels: {}, spec: {}, status: {} }),
+        all: () => [target], object: (ref: object) => ({ ref, labels: {}, spec: {}, status: {} }),
       },
       inputs: { listen: () => undefined, nodes: { get: () => undefined } },
     };

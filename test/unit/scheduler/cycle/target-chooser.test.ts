@@ -44,7 +44,7 @@ function aWorld(t: TestContext, rooms: Readonly<Record<string, Room>>, policy: P
       ref, key: `ClusterTarget/${name}`, nodeName: `admiralty-${name}`, availability: { kind: 'ready' },
         session: undefined,
       serverHealth: { silentMs: 0, isReady: true },
-        object: { labels, spec, terminating: false, hasLeft: false, status: {} },
+        object: { ref, labels, spec, terminating: false, hasLeft: false, status: {} },
     };
   });
   const asked: string[] = [];
