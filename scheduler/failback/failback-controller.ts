@@ -1,14 +1,18 @@
 // Controller of failback: tracks since when targets are ready, and evicts the pods that should return to them.
 import { ignoreStale } from '../../kubernetes/flow/api-error.ts';
 import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
+import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { evictPod, remotelyPlaced, type SourceControllerOptions } from '../../targets/proxy-pods.ts';
 import { mayFailBack, PAUSE_MS, planFailback } from './failback.ts';
-import { rulesFor, type PolicyIndex } from '../snapshot/placement-rules.ts';
+import { ruleAgainst, rulesFor, type PolicyIndex } from '../snapshot/placement-rules.ts';
+import type { TargetSnapshot } from '../snapshot/snapshot.ts';
 
 /** What the controller works with. */
 export interface FailbackOptions extends SourceControllerOptions {
   /** The current policies. */
   readonly policies: () => PolicyIndex;
+  /** The scheduler's view of a target, by its key. */
+  readonly viewOf: (target: string) => TargetSnapshot | undefined;
   /** Reconciling starts when this resolves. */
   readonly ready: Promise<unknown>;
 }
@@ -65,9 +69,8 @@ class Failback {
     const target = this.#options.targets.get(key);
     if (target === undefined) return DONE;
     const movable = remotelyPlaced(this.#options.proxies).filter((proxy) => mayFailBack(proxy, target));
-    const away = movable.filter(
-      (proxy) => rulesFor(proxy, this.#options.policies()).failback?.value === 'WhenStable',
-    );
+    const view = this.#options.viewOf(key);
+    const away = isOpen(view) ? movable.filter((proxy) => this.#maySendBack(proxy, view)) : [];
     const last = this.#evicted.get(key);
     const step = planFailback(
       { readySince: this.#readySince.get(key), evictedAt: last?.at, evictedKey: last?.key, away }, performance.now(),
@@ -82,4 +85,14 @@ class Failback {
     await evictPod(this.#options.source, step.proxy, signal).catch(ignoreStale);
     return { kind: 'requeue-after', ms: PAUSE_MS };
   }
+
+  #maySendBack(proxy: ProxyPod, view: TargetSnapshot | undefined): boolean {
+    const rules = rulesFor(proxy, this.#options.policies());
+    return rules.failback?.value === 'WhenStable' && ruleAgainst(rules, view?.nodeInfo) === undefined;
+  }
+}
+
+/** A pod that is evicted for a target that gets none, such as a cordoned one, would only go somewhere else. */
+function isOpen(view: TargetSnapshot | undefined): boolean {
+  return view?.unavailable === undefined && view?.nodeInfo?.hasNode === true && !view.nodeInfo.cordoned;
 }

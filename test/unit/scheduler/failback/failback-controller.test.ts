@@ -3,16 +3,18 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { PLACEMENT_ANNOTATION } from '../../../../api/objects/keys.ts';
-import type { Failback } from '../../../../api/kinds/placement-policy.ts';
+import type { Failback, PlacementPolicySpec } from '../../../../api/kinds/placement-policy.ts';
 import type { Pod } from '../../../../api/objects/core.ts';
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
 import { toProxyPodRecord, type ProxyPod } from '../../../../model/proxy/proxy-pod.ts';
 import { PAUSE_MS, STABLE_MS } from '../../../../scheduler/failback/failback.ts';
+import type { TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
+import { HOST_NAME_LABEL } from '../../../../scheduler/snapshot/virtual-node-info.ts';
 import { startFailback, type FailbackOptions } from '../../../../scheduler/failback/failback-controller.ts';
 import {
   annotated, aProxy, named, onNode, withMetadata, withUid, type Change,
 } from '../../../support/objects/builders.ts';
-import { aBook, aClusterPolicy } from '../../../support/objects/placement.ts';
+import { aBook, aClusterPolicy, aPlace, withNodeInfo } from '../../../support/objects/placement.ts';
 import { FakeInformer } from '../../../support/doubles/scheduling-world.ts';
 
 const HOME = { key: 'ClusterTarget/home', nodeName: 'admiralty-home' };
@@ -33,7 +35,8 @@ function aWorld(t: TestContext, failback: Failback | undefined = 'WhenStable') {
   const answer: { error?: Error } = {};
   let isKnown = true;
   let warnings = 0;
-  let policy = failback;
+  let policy: PlacementPolicySpec = { failback };
+  let view: readonly Change<TargetSnapshot>[] = [];
   let listener: Record<'changed' | 'removed', (target: unknown) => void> | undefined;
   const options = {
     proxies, logger: { info: () => undefined, child: () => ({ warn: () => (warnings += 1) }) },
@@ -43,7 +46,8 @@ function aWorld(t: TestContext, failback: Failback | undefined = 'WhenStable') {
       evicted.push(`${subresource} ${name}`);
       return answer.error === undefined ? Promise.resolve({}) : Promise.reject(answer.error);
     } },
-    policies: () => aBook(...(policy === undefined ? [] : [aClusterPolicy({ failback: policy })])),
+    viewOf: () => aPlace('home', {}, ...view),
+    policies: () => aBook(aClusterPolicy(policy)),
     targets: {
       listen: (one: typeof listener) => (listener = one),
       get: (key: string) => (isKnown && key === HOME.key ? HOME : undefined),
@@ -82,7 +86,8 @@ function aWorld(t: TestContext, failback: Failback | undefined = 'WhenStable') {
     isKnown = true;
   };
   return { evicted, answer, pass, ready, away, gone, removed, back, warnings: () => warnings,
-    follow: (next: Failback) => (policy = next) };
+    follow: (next: PlacementPolicySpec) => (policy = next),
+    see: (...changes: Change<TargetSnapshot>[]) => (view = changes) };
 }
 
 describe('pods that are away', () => {
@@ -162,19 +167,46 @@ describe('pods that are away', () => {
   for (const failback of ['Manual', 'Never', undefined] as const) {
     it(`stay where a policy says ${failback ?? 'nothing'}`, async (t) => {
       const { evicted, pass, ready, away, follow } = aWorld(t, 'Manual');
-      if (failback !== undefined) follow(failback);
+      if (failback !== undefined) follow({ failback });
       await away('a');
       await ready(true);
       await pass(10 * STABLE_MS);
       assert.deepEqual(evicted, []);
     });
   }
+  const REMOVING = { reason: 'Removing', message: 'it is being removed' };
+  const CLOSED: Record<string, Change<TargetSnapshot>> = {
+    'cordoned': withNodeInfo({ cordoned: true }),
+    'without its virtual node': withNodeInfo({ node: undefined }),
+    'being removed': (target) => ({ ...target, unavailable: REMOVING }),
+  };
+  for (const [state, change] of Object.entries(CLOSED)) {
+    it(`stay while their target is ${state}: their replacements would not go there`, async (t) => {
+      const { evicted, pass, ready, away, see } = aWorld(t);
+      see(change);
+      await away('a');
+      await ready(true);
+      await pass(10 * STABLE_MS);
+      assert.deepEqual(evicted, []);
+      see();
+      await pass(MINUTE_MS);
+      assert.deepEqual(evicted, ['eviction a']);
+    });
+  }
+  it('stay while a policy keeps them away from their target', async (t) => {
+    const { evicted, pass, ready, away, follow } = aWorld(t);
+    follow({ failback: 'WhenStable', forbid: { matchLabels: { [HOST_NAME_LABEL]: HOME.nodeName } } });
+    await away('a');
+    await ready(true);
+    await pass(10 * STABLE_MS);
+    assert.deepEqual(evicted, []);
+  });
   it('go within a minute after a policy is changed', async (t) => {
     const { evicted, pass, ready, away, follow } = aWorld(t, 'Never');
     await away('a');
     await ready(true);
     await pass(STABLE_MS);
-    follow('WhenStable');
+    follow({ failback: 'WhenStable' });
     await pass(MINUTE_MS);
     assert.deepEqual(evicted, ['eviction a']);
   });
