@@ -65,7 +65,7 @@ const lists = counter(
   'isthmus_informer_lists_total', 'Complete lists, including the first one of each collection.', ['resource'],
 );
 const breaks = counter(
-  'isthmus_informer_watch_breaks_total', 'Watches that ended with an error, or could not be opened.', ['resource'],
+  'isthmus_informer_watch_breaks_total', 'Watches that were open and ended with an error.', ['resource'],
 );
 const informers = new Set<{ readonly resource: string; readonly size: () => number }>();
 gaugeAtScrape('isthmus_informer_objects', 'Cached objects.', ['resource'], (objects) => {

@@ -69,8 +69,10 @@ export class Informer<T extends KubernetesObject, R> {
   async run(signal: AbortSignal): Promise<void> {
     const metrics = informerMetrics(this.#options.type.plural, () => this.size);
     this.onListed(() => metrics.listed());
+    let wasOpen = false;
     this.onConnection(({ kind }) => {
-      if (kind === 'broken') metrics.broke();
+      if (kind === 'broken' && wasOpen) metrics.broke();
+      wasOpen = kind === 'open';
     });
     await reflect(this.#options, this.#sink(), signal);
     metrics.ended();

@@ -7,6 +7,7 @@ import { pino } from 'pino';
 import type { KubernetesObject, Pod } from '../../../../api/objects/core.ts';
 import { PODS } from '../../../../api/resource-types.ts';
 import { UnreachableError } from '../../../../kubernetes/flow/api-error.ts';
+import { METRICS } from '../../../../process/metrics.ts';
 import { Informer, keyOf, type ConnectionState } from '../../../../kubernetes/watch/informer.ts';
 import {
   ScriptedApiServer, SILENT, type Exchange, skipBackoff, status,
@@ -34,6 +35,9 @@ describe('keyOf', () => {
   it('is namespace and name', () => assert.equal(keyOf({ metadata: { namespace: 'a', name: 'b' } }), 'a/b'));
   it('is the name of a cluster-scoped object', () => assert.equal(keyOf({ metadata: { name: 'b' } }), 'b'));
 });
+
+const breaks = async (): Promise<number> =>
+  Number(/watch_breaks_total\{resource="pods"\} (\d+)/.exec(await METRICS.metrics())?.[1] ?? 0);
 
 describe('Informer', () => {
   let server: ScriptedApiServer;
@@ -360,9 +364,10 @@ describe('Informer', () => {
     const watch = await server.watch('10');
     await opened;
     assert.deepEqual(informer.connection, { kind: 'open' });
-    const broken = once(news, 'state');
+    const [broken, before] = [once(news, 'state'), await breaks()];
     watch.cut();
     await broken;
+    assert.equal(await breaks(), before + 1);
     assert(informer.connection.kind === 'broken');
     const reopened = once(news, 'state');
     await server.watch('10');
@@ -372,10 +377,12 @@ describe('Informer', () => {
 
   it('reports an API server that cannot be reached', async () => {
     const broken = new Promise<ConnectionState>((resolve) => informer.onConnection(resolve));
+    const before = await breaks();
     start();
     (await server.next()).cut();
     (await server.next()).cut(); // a read is tried twice
     const state = await broken;
+    assert.equal(await breaks(), before, 'a target that is down would raise the alert about watches that break');
     assert(state.kind === 'broken' && state.error instanceof UnreachableError);
   });
 
