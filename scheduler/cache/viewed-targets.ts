@@ -51,13 +51,12 @@ export class ViewedTargets {
   look({ ref, key, nodeName, availability, session }: TargetCluster): void {
     const { targets, inputs } = this.#clusters;
     const object = targets.object(ref);
+    const leaving = object && whyUnschedulable(object);
     const nodeInfo = toVirtualNodeInfo({
       kind: ref.kind, nodeName, node: inputs.nodes.get(nodeName), labels: object?.labels ?? {},
-      spec: object?.spec ?? {}, rttMs: session?.client.transport.rttMs,
+      spec: object?.spec ?? {}, rttMs: session?.client.transport.rttMs, leaving,
     });
-    const unavailable = availability.kind !== 'ready'
-      ? availability
-      : (object && whyUnschedulable(object)) ?? this.#restarted(ref);
+    const unavailable = availability.kind !== 'ready' ? availability : leaving ?? this.#restarted(ref);
     this.#views.update({ ref, key, nodeName, nodeInfo }, unavailable);
   }
 

@@ -12,12 +12,12 @@ import { EquivalenceCache } from '../cache/equivalence-cache.ts';
 import type { DecisionToLog } from '../explain/decision-log.ts';
 import { overriddenChaperon, type OverriddenChaperon } from '../snapshot/delegate-overrides.ts';
 import { toPlacementRecord } from '../explain/explain.ts';
-import { requirementsIn } from '../decision/filters.ts';
+import { exclusionFrom, requirementsIn } from '../decision/filters.ts';
 import { dependsOnOtherTargets } from '../decision/per-target.ts';
 import { groupDoesNotFit, tooFewMembers } from '../queue/group-rejections.ts';
 import type { TargetClock } from './candidate-deadlines.ts';
 import type { ClusterCache } from './cluster-cache.ts';
-import { ruleAgainst, rulesFor, type PolicyIndex } from '../snapshot/placement-rules.ts';
+import { NO_RULES, rulesFor, type PolicyIndex } from '../snapshot/placement-rules.ts';
 import { toPodToSchedule } from '../decision/placement-constraints.ts';
 import { SCALE_UP_TIMEOUT_MS } from './placement.ts';
 import type { GroupState } from '../queue/pod-groups.ts';
@@ -199,13 +199,12 @@ export class TargetChooser {
     this.#cache.assume(target, proxy, requirements);
   }
 
-  /** Why policies exclude a target of the pod by now: they, or the labels that they select by, may have changed. */
+  /** Why policies or administrators keep the pod away from a target by now. */
   exclusionOf(proxy: ProxyPod, target: string): Rejection | undefined {
     const rules = rulesFor(proxy, this.#cache.context.policies);
     // what nobody can read excludes nothing that was chosen before
-    if (rules.blocked !== undefined || rules.require.length + rules.forbid.length === 0) return undefined;
-    const snapshot = this.#cache.views.get(target);
-    return snapshot?.nodeInfo?.hasNode === true ? ruleAgainst(rules, snapshot.nodeInfo) : undefined;
+    const known = rules.blocked === undefined ? rules : NO_RULES;
+    return exclusionFrom({ rules: known, constraints: proxy.constraints ?? {} }, this.#cache.views.get(target));
   }
 
   #noteTried(proxy: ProxyPod, found: Pick<TriedGroup, 'members' | 'unplaced' | 'fit' | 'retryAt'>): void {

@@ -69,7 +69,7 @@ export class ClusterCache {
     inputs.listen({
       nodeChanged: (nodeName) => {
         const target = targets.byNode(nodeName);
-        if (target !== undefined) this.#viewed.look(target);
+        if (target !== undefined) this.#targetChanged(target); // it may be cordoned now
         this.podTracker.wakeWaiting();
       },
       rulesChanged: () => this.podTracker.wakeWaiting(),

@@ -39,7 +39,7 @@ export interface Candidate {
   readonly isAbandoned?: boolean;
   /** Too little is left before its deadline: bound now, it could be stopped before the confirmation arrives. */
   readonly isCloseToDeadline?: boolean;
-  /** Why policies exclude its target by now. */
+  /** Why policies or administrators keep the pod away from its target by now. */
   readonly exclusion?: Rejection | undefined;
   /** When waiting for its verdict started, or restarted because the target decided about others, in ms. */
   readonly waitingSince: number;

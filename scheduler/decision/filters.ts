@@ -5,7 +5,7 @@ import { firstUntoleratedTaint, toleratesCordon } from '../../model/pod/tolerati
 import { ruleAgainst } from '../snapshot/placement-rules.ts';
 import { podAffinityFilter } from './pod-affinity.ts';
 import { replicaShareFilter } from './replica-shares.ts';
-import type { PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
+import type { PlacementConstraints, PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
 import type { Rejection } from '../snapshot/rejection.ts';
 import type { TargetCapacity } from '../snapshot/target-capacity.ts';
 import type { NodeRequirements } from '../snapshot/node-requirements.ts';
@@ -82,7 +82,24 @@ export function requirementsIn(pod: PodToSchedule, target: TargetSnapshot): Node
   return pod.placement?.overridden?.get(target.key) ?? pod.requirements;
 }
 
-function policy({ placement }: PodToSchedule): Check | undefined {
+/** What administrators decide about a pod and a target. */
+interface AllowedPod {
+  readonly placement?: Pick<PlacementConstraints, 'rules' | 'constraints'>;
+}
+
+/**
+ * Why administrators keep a pod away from the target that has its candidate: they may have decided so since it was
+ * sent. Without a virtual node nobody can tell.
+ */
+export function exclusionFrom(
+  placement: NonNullable<AllowedPod['placement']>, target: TargetSnapshot | undefined,
+): Rejection | undefined {
+  if (target?.nodeInfo?.hasNode !== true) return undefined;
+  const checks = [policy, virtualNode, taints].map((prepare) => prepare({ placement }));
+  return target.nodeInfo.leaving ?? checks.map((check) => check?.(target)).find((found) => found !== undefined);
+}
+
+function policy({ placement }: AllowedPod): Check | undefined {
   const rules = placement?.rules;
   if (rules === undefined || (rules.blocked === undefined && rules.require.length + rules.forbid.length === 0)) {
     return undefined;
@@ -90,7 +107,8 @@ function policy({ placement }: PodToSchedule): Check | undefined {
   return ({ nodeInfo }) => ruleAgainst(rules, nodeInfo);
 }
 
-function virtualNode({ placement }: PodToSchedule): Check | undefined {
+/** As kube-scheduler's plugin NodeUnschedulable: a pod that tolerates the cordon's taint may go there. */
+function virtualNode({ placement }: AllowedPod): Check | undefined {
   if (placement === undefined) return undefined;
   const ignoresCordon = toleratesCordon(placement.constraints.tolerations);
   return ({ nodeInfo, nodeName }) => {
@@ -106,7 +124,7 @@ function virtualNode({ placement }: PodToSchedule): Check | undefined {
   };
 }
 
-function taints({ placement }: PodToSchedule): Check | undefined {
+function taints({ placement }: AllowedPod): Check | undefined {
   const tolerations = placement?.constraints.tolerations;
   if (placement === undefined) return undefined;
   return ({ nodeInfo, nodeName }) => {

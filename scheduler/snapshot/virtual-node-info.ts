@@ -7,6 +7,7 @@ import type { Node, StringMap, Taint } from '../../api/objects/core.ts';
 import { ADMIRALTY_PREFIX, TARGET_LABELS_ANNOTATION, TARGET_NAME_LABEL } from '../../api/objects/keys.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { isByteResource, parseResourceList } from '../../model/resources/resources.ts';
+import type { Rejection } from './rejection.ts';
 import { toTargetCapacity, type TargetCapacity } from './target-capacity.ts';
 import { parsedJson } from '../../model/objects/json-values.ts';
 
@@ -23,6 +24,8 @@ export interface VirtualNodeInfo {
   readonly cordoned: boolean;
   /** Whether the virtual node exists; without it no pod can be bound. */
   readonly hasNode: boolean;
+  /** Why it gets no new pods although it answers: it is being removed, or has left its registry. */
+  readonly leaving?: Rejection;
   /** The target is the source cluster itself. */
   readonly isSelf: boolean;
   /** Price of each resource, per milli-CPU, byte or device as in {@link ResourceAmounts}. */
@@ -44,6 +47,8 @@ export interface NodeInfoSources {
   readonly labels: StringMap;
   readonly spec: Pick<TargetSpec, 'self' | 'prices' | 'headroom'>;
   readonly rttMs?: number | undefined;
+  /** As in {@link VirtualNodeInfo}. */
+  readonly leaving?: Rejection | undefined;
 }
 
 /** The well-known label of `core/v1` for a node's host name; of a target, the name of its virtual node. */
@@ -60,7 +65,9 @@ const OWN_HEALTH_TAINTS: ReadonlySet<string> =
  * What is known of the virtual node of a target. It counts as one host, so that affinity by hostname separates
  * clusters.
  */
-export function toVirtualNodeInfo({ kind, nodeName, node, labels, spec, rttMs }: NodeInfoSources): VirtualNodeInfo {
+export function toVirtualNodeInfo(
+  { kind, nodeName, node, labels, spec, rttMs, leaving }: NodeInfoSources,
+): VirtualNodeInfo {
   return {
     taints: (node?.spec?.taints ?? []).filter(({ key }) => !OWN_HEALTH_TAINTS.has(key)),
     cordoned: node?.spec?.unschedulable === true,
@@ -70,6 +77,7 @@ export function toVirtualNodeInfo({ kind, nodeName, node, labels, spec, rttMs }:
     ...(spec.prices !== undefined && { prices: toPrices(spec.prices) }),
     ...(spec.headroom !== undefined && { headroom: toHeadroom(spec.headroom) }),
     ...(rttMs !== undefined && { rttMs }),
+    ...(leaving !== undefined && { leaving }),
   };
 }
 

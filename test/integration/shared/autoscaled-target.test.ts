@@ -113,6 +113,23 @@ describe('a target that grows', () => {
           metadata.name?.startsWith('grows-') === true && spec.containers[0]?.image === 'example/main:2'), 60_000);
     });
 
+    it('leaves a target where it waits for a node when that is cordoned, which a drain begins with', async () => {
+      const name = virtualNodeName({ kind: 'ClusterTarget', name: 'target-2' });
+      const cordon = (unschedulable: true | null) =>
+        world.source.client.patch(NODES, { name }, { patchType: 'merge', patch: { spec: { unschedulable } } });
+      const there = () => inNamespace(world.targets[1].pods.objects, NAMESPACE)
+        .filter(({ metadata }) => metadata.name?.startsWith('late-') === true);
+      await createPod('late', most);
+      await world.targets[1].pods.until('its candidate waits', () => there().some(
+        ({ status }) => findCondition(status?.conditions, 'PodScheduled')?.reason === 'Unschedulable',
+      ), 60_000);
+      await cordon(true);
+      await world.targets[1].pods.until('its candidate is gone', () => there().length === 0, 60_000);
+      await world.source.pods.until('it is told', () => /target-2: Cordoned/.test(told('late')), 60_000);
+      await cordon(null);
+      await world.targets[1].pods.until('it waits there again', () => there().length === 1, 60_000);
+    });
+
     it('that no such node would hold stays where it is', async () => {
       await createPod('huge', '100000');
       const isTold = () => /nor would a node that its autoscaler may add/.test(told('huge'));

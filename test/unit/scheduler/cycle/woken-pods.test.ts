@@ -214,6 +214,10 @@ describe('a pod that waits for room', () => {
   });
 });
 
+const GATED = { conditions: [
+  { type: 'PodScheduled', status: 'False' as const, reason: 'SchedulingGated', message: 'queued' },
+] };
+
 describe('a candidate that waits for its target', () => {
   const forbidding = aBook(aClusterPolicy({ require: { matchLabels: { no: 'such' } } }));
   it('is taken back when a policy forbids the target meanwhile', async (t) => {
@@ -230,6 +234,36 @@ describe('a candidate that waits for its target', () => {
     await world.put(labelled({ data: 'secret' })(world.pods.get('team-a/web')!));
     assert.deepEqual(a.holds, []);
   });
+  const CLOSED: Record<string, readonly [close: (world: SchedulingWorld) => Promise<void>, reason: RegExp]> = {
+    'its virtual node is cordoned': [(world) => world.node('a', { unschedulable: true }), /a: Cordoned/],
+    'its virtual node is tainted': [
+      (world) => world.node('a', { taints: [{ key: 'upgrade', effect: 'NoSchedule' }] }), /a: UntoleratedTaint/,
+    ],
+    'it is being removed': [(world) => world.changed('a', { terminating: true }), /a: Removing/],
+  };
+  for (const [what, [close, reason]] of Object.entries(CLOSED)) {
+    it(`goes elsewhere when ${what} meanwhile`, async (t) => {
+      const { world, a, b } = await sent(t);
+      await close(world);
+      assert.deepEqual([a.holds, b.holds], [[], ['u']]);
+    });
+    it(`leaves the queue that holds it when ${what} meanwhile, also where no other target takes the pod`, async (t) => {
+      const world = await aSchedulingWorld(t, ['a']);
+      const a = world.target('a');
+      await world.put(large('u'));
+      a.say('u', GATED);
+      await close(world);
+      assert.deepEqual(a.holds, []);
+      assert.match(writesOf(world).join(), reason);
+    });
+  }
+  it('stays in a cordoned target whose cordon the pod tolerates', async (t) => {
+    const { world, a } = await sent(t, withSpec({ tolerations: [{ operator: 'Exists' }] }));
+    await world.node('a', { unschedulable: true });
+    a.say('u', SCHEDULED);
+    await world.settled();
+    assert.deepEqual(writesOf(world), ['bind admiralty-a']);
+  });
   it('stays while nobody knows what the policies say', async (t) => {
     const { world, a } = await sent(t);
     await world.policies({ ...forbidding, isComplete: false });
@@ -240,9 +274,6 @@ describe('a candidate that waits for its target', () => {
 });
 
 describe('a candidate that a queue of its target holds by a gate', () => {
-  const GATED = { conditions: [
-    { type: 'PodScheduled', status: 'False' as const, reason: 'SchedulingGated', message: 'queued' },
-  ] };
   it('keeps its place while no other target would take the pod, and its user is told', async (t) => {
     const world = await aSchedulingWorld(t, ['a']);
     const a = world.target('a');
