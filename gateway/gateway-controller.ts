@@ -123,7 +123,7 @@ export class GatewayController {
     const { listen, services, limits, audit, changed, logger } = this.#options;
     try {
       const driver = await startMtlsDriver({
-        clusterId: credentials.clusterId, identity: credentials,
+        clusterId: credentials.clusterId, identity: credentials, isAnnounced: credentials.addresses.length > 0,
         services, exported: (asked) => this.#exported(asked), listen, audit, changed, ...(limits && { limits }),
         refused: ({ cause, message }, from) => {
           countRefusal(cause);

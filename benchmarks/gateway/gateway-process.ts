@@ -99,7 +99,7 @@ async function start(role: Role): Promise<Ready> {
   const isSource = role.kind === 'source';
   const services = new Map(isSource ? [] : role.services.map(([name, port]) => [name, { host: '127.0.0.1', port }]));
   const driver = await startMtlsDriver({
-    clusterId: role.kind, identity: role.identity, services, audit: () => undefined,
+    clusterId: role.kind, identity: role.identity, isAnnounced: isSource, services, audit: () => undefined,
     ...(isSource && { listen: { host: '127.0.0.1', port: 0 } }),
   });
   driver.connect(isSource ? { clusterId: 'target', addresses: [] } : {

@@ -23,6 +23,8 @@ export interface MtlsDriverOptions {
   readonly exported?: ServiceStreamsOptions['exported'];
   /** Where peers may dial in; missing when this cluster can only dial out. */
   readonly listen?: { readonly host: string; readonly port: number } | undefined;
+  /** Whether peers know an address of this cluster. A cluster may listen where none of them can dial in. */
+  readonly isAnnounced: boolean;
   readonly limits?: Partial<TunnelLimits>;
   readonly audit: (record: StreamRecord) => void;
   /** Called for each rejected connection. */
@@ -31,8 +33,11 @@ export interface MtlsDriverOptions {
   readonly changed?: () => void;
 }
 
-/** Of two members that could both dial, the one with the later name waits this long for the other, in ms. */
-const LEAVE_DIALLING_MS = 3_000;
+/**
+ * Of two members that could both dial, the one with the later name waits this long for the other, in ms: not longer,
+ * because the other one may not get through, and another gateway must take over within 8 s.
+ */
+const LEAVE_DIALLING_MS = 1_000;
 /** How long replaced sessions may continue, in ms: watches resume by themselves. */
 const REPLACED_DRAIN_MS = 30_000;
 /** Sessions tried for one stream when each ends at that moment. */
@@ -151,7 +156,8 @@ export class MtlsDriver implements StreamDriver {
       serve: this.#streams.serve,
       admit: (peer) => this.#admit(peer),
       firstDialMs: ({ clusterId, addresses }) => {
-        const mayWait = this.#listener !== undefined && addresses.length > 0 && clusterId < this.#options.clusterId;
+        const { listen, isAnnounced, clusterId: own } = this.#options;
+        const mayWait = listen !== undefined && isAnnounced && addresses.length > 0 && clusterId < own;
         return mayWait ? LEAVE_DIALLING_MS : 0;
       },
       changed: () => this.#options.changed?.(),

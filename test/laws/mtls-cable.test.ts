@@ -37,6 +37,24 @@ describeCableDriver('mtls where both sides can be dialled', async () => {
   };
 });
 
+describe('a member of the later name that listens', () => {
+  it('dials at once where no peer knows an address of it, as with the chart behind NAT', { timeout: 20_000 },
+    async (t) => {
+    let dialled = (): void => undefined;
+    const isDialled = new Promise<void>((resolve) => (dialled = resolve));
+    const peer = await startService((socket) => (socket.destroy(), dialled()));
+    const identity = await identityOf(await makeAuthority(), 'target');
+    const { driver } = await startGateway({ clusterId: 'target', identity, isAnnounced: false });
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    driver.connect({ clusterId: 'source', addresses: [`127.0.0.1:${peer.address.port}`] });
+    t.mock.timers.tick(1);
+    await isDialled;
+    await driver.close();
+    t.mock.timers.reset();
+    await peer.close();
+  });
+});
+
 describe('streams through a cable', () => {
   let authority: CertificateAuthority;
   let source: TestGateway;

@@ -70,7 +70,7 @@ export async function startGateway(
   const audit: StreamRecord[] = [];
   const refused: Failure[] = [];
   const driver = await startMtlsDriver({
-    services: new Map(), listen: { host: '127.0.0.1', port: 0 },
+    services: new Map(), listen: { host: '127.0.0.1', port: 0 }, isAnnounced: true,
     audit: (record) => void audit.push(record), refused: (failure) => void refused.push(failure),
     ...options, limits: { ...QUICK, ...options.limits },
   });
