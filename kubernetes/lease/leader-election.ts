@@ -142,7 +142,7 @@ export class LeaderElection implements Fence {
       if (this.#isOurTurn() && (await this.#create(signal))) return 'held';
       await this.#read(signal);
     }
-    if (!this.#mayTake()) await this.#read(signal);
+    if (!this.#mayTake()) await this.#look(signal);
     if (!this.#mayTake()) return 'followed';
     return this.#take(signal);
   }
@@ -182,9 +182,18 @@ export class LeaderElection implements Fence {
     return lease !== undefined;
   }
 
-  async #read(signal: AbortSignal): Promise<void> {
+  /** A look that is not answered must not outlast the Lease of a dead leader: taking it says whether it is dead. */
+  async #look(signal: AbortSignal): Promise<void> {
+    const freeMs = this.#observed === undefined ? 0 : freeIn(this.#observed, this.#options.clocks.monotonic());
+    const timeoutMs = freeMs === 0 ? this.#timeoutMs() : Math.min(this.#timeoutMs(), freeMs + MARGIN_MS);
+    await this.#read(signal, timeoutMs).catch((error: unknown) => {
+      if (!this.#mayTake()) throw error;
+    });
+  }
+
+  async #read(signal: AbortSignal, timeoutMs = this.#timeoutMs()): Promise<void> {
     const { identity, clocks } = this.#options;
-    const lease = await this.#calls.read(this.#timeoutMs(), signal);
+    const lease = await this.#calls.read(timeoutMs, signal);
     this.#observed = lease === undefined ? undefined : observeLease(lease, this.#observed, clocks.monotonic());
     const holder = this.#observed?.holder ?? '';
     if (holder !== identity) this.#actUntil = undefined; // also when somebody changed the Lease by hand

@@ -315,6 +315,22 @@ describe('LeaderElection in virtual time', () => {
     assert(late.length > 0 && late.length <= 4, `${late.length} of ${gaps.length} looks were waited for`);
   });
 
+  it('takes over when the lease has run out, though the look that is under way is not answered', async () => {
+    world.timings = { leaseMs: 6_000, renewWithinMs: 4_000, renewEveryMs: 1_000, retryMs: 250, callMs: 1_500 };
+    let [isDead, isDeaf] = [false, false];
+    world.replica('a', () => (isDead ? LOST : QUICK));
+    await world.pass(100);
+    const { election } = world.replica('b', (written) => (isDeaf && written === undefined ? LOST : QUICK));
+    await world.pass(2_000);
+    isDead = true;
+    const diedAt = world.now;
+    await world.pass(2_000);
+    isDeaf = true;
+    let taken = 0;
+    await world.pass(8_000, () => (taken ||= election.holds() ? world.now : 0), 10);
+    assert(taken > 0 && taken - diedAt <= 6_000 + 1.2 * 250 + 200, `${taken - diedAt} ms after its death`);
+  });
+
   it('leads where nobody does on a server that is slow from the beginning', async () => {
     world.timings = QUICK_LEASE_TIMINGS;
     const { election } = world.replica('a', () => ({ thereMs: 1_500, backMs: 1_500 }));
