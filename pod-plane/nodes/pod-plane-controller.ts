@@ -158,8 +158,10 @@ export class PodPlaneController {
     const { clusterId } = this.#state;
     if (clusterId === undefined) return 'this cluster is in no clusterset: run "isthmus gateway join" and a gateway';
     const members = this.#state.members(clusterId);
+    if (members === undefined || members.prefixes.length === 0) await this.#withdraw();
     if (members === undefined) {
-      return `the ClustersetMember object of "${clusterId}" has not been received from the broker yet`;
+      return `there is no ClustersetMember "${clusterId}": this cluster has left its clusterset, or the broker has ` +
+        'not sent it yet';
     }
     if (members.prefixes.length === 0) {
       return 'this cluster has no IPv4 pod range of its own, and the pod plane carries IPv4 alone: let it leave, and ' +
@@ -220,6 +222,13 @@ export class PodPlaneController {
     });
     logger.info({ cluster: clusterId, node: of.own.name }, 'this node is the gateway of the pod plane');
     return driver;
+  }
+
+  /** Whoever was a peer of a cluster that has left knows its key, and must not get in any more. */
+  async #withdraw(): Promise<void> {
+    if (this.#driver !== undefined) await this.#stopDriver();
+    await this.#agent?.close();
+    this.#agent = undefined;
   }
 
   async #stopDriver(): Promise<void> {

@@ -5,7 +5,9 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { pino } from 'pino';
 import type { KubernetesObject, Node } from '../../api/objects/core.ts';
-import { CLUSTERSET_ENDPOINTS, CLUSTERSET_GATEWAYS, LEASES, NODES, SECRETS } from '../../api/resource-types.ts';
+import {
+  CLUSTERSET_ENDPOINTS, CLUSTERSET_GATEWAYS, CLUSTERSET_MEMBERS, LEASES, NODES, SECRETS,
+} from '../../api/resource-types.ts';
 import { rotateKey } from '../../cli/gateway/gateway-rotate-key.ts';
 import type { PodPeer } from '../../pod-plane/plan/pod-plane-plan.ts';
 import { POD_PLANE_LEASE } from '../../pod-plane/nodes/pod-plane-state.ts';
@@ -132,6 +134,20 @@ export function podPlaneNodesContract(members: () => readonly [Member, Member]):
       await untilEqual('routes', async () => others.map((name) => of(name).route?.gatewayAddress), [address, address]);
       assert.deepEqual(of('c').route?.podRanges, ['10.1.0.0/16']);
       // what a member has announced may come after where its gateway is
+      await untilEqual('the ranges', async () => of('c').route?.remoteRanges.length, 1);
+    });
+
+    it('has no tunnel and no routes once its cluster has left, and has them again as a member', async () => {
+      const [{ client }] = members();
+      const at = { namespace: INSTALL_NAMESPACE, name: 'eu' };
+      const { metadata: { labels = {} }, spec } = await client.get(CLUSTERSET_MEMBERS, at);
+      const parts = async () =>
+        ['a', 'b', 'c'].map(of).map(({ driver, route }) => [driver, route].filter((one) => one !== undefined).length);
+      await untilEqual('a part of each node', parts, [1, 1, 1]);
+      await client.delete(CLUSTERSET_MEMBERS, at);
+      await untilEqual('no part of any node', parts, [0, 0, 0]);
+      await client.create(CLUSTERSET_MEMBERS, { metadata: { ...at, labels }, spec } as KubernetesObject);
+      await untilEqual('a part of each node', parts, [1, 1, 1]);
       await untilEqual('the ranges', async () => of('c').route?.remoteRanges.length, 1);
     });
 

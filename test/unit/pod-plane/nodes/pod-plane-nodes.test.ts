@@ -195,7 +195,7 @@ describe('the part of a node', () => {
     'in no clusterset':
       [() => cluster.remove(CLUSTERSET_ENDPOINTS, `${NAMESPACE}/eu-wireguard`), /isthmus gateway join/],
     'of which the broker has told nothing yet':
-      [() => cluster.remove(CLUSTERSET_MEMBERS, `${NAMESPACE}/eu`), /object of "eu" has not been received/],
+      [() => cluster.remove(CLUSTERSET_MEMBERS, `${NAMESPACE}/eu`), /no ClustersetMember "eu"/],
     'without a range of IPv4':
       [() => cluster.put(CLUSTERSET_MEMBERS, member('eu', 'fd00::/48')), /no IPv4 pod range .* --cluster-cidr/],
     'without a Node of that name': [() => cluster.remove(NODES, 'one'), /no Node "one" .* --node-name/],
