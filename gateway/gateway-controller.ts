@@ -171,7 +171,8 @@ export class GatewayController {
     }
     this.#credentials = found;
     this.#failure = undefined;
-    if (before !== undefined && before.certificate !== found.certificate) this.#driver?.use(found);
+    if (before !== undefined && before.clusterId !== found.clusterId) void this.#stop(0); // the next one has the new ID
+    else if (before !== undefined && before.certificate !== found.certificate) this.#driver?.use(found);
     this.#applyMembership();
   }
 
