@@ -39,7 +39,8 @@ const FAMILIES: readonly AddressType[] = ['A', 'AAAA'];
 /** A resource record. */
 export type DnsRecord =
   | { readonly type: AddressType; readonly name: string; readonly address: string }
-  | { readonly type: 'SRV'; readonly name: string; readonly target: string; readonly port: number };
+  | { readonly type: 'SRV'; readonly name: string; readonly target: string; readonly port: number }
+  | { readonly type: 'TXT'; readonly name: string; readonly text: string };
 
 /** An answer (RFC 1035, response codes). */
 export interface DnsAnswer {
@@ -54,6 +55,8 @@ export const TTL_SECONDS = 5;
 /** At most so many endpoints, and records, in an answer: it must fit a message over TCP; clients try a few. */
 const MAX_RECORDS = 256;
 const MAX_PORT = 65_535;
+/** Version of the names and records (Multicluster DNS specification, 2.2). */
+const SCHEMA_VERSION = '1.0.0';
 /** Longest name, without its dot at the end (RFC 1035, 3.1). */
 const MAX_NAME = 253;
 
@@ -72,6 +75,7 @@ export function answerQuestion(
   const asked = parseName(question.name);
   if (asked.kind === 'outside') return { ...EMPTY, code: 'REFUSED' };
   if (asked.kind === 'empty') return EMPTY;
+  if (asked.kind === 'version') return { ...EMPTY, records: versionRecords(question) };
   const service = asked.kind === 'service' ? find(asked.namespace, asked.name) : undefined;
   if (asked.kind === 'unknown' || service === undefined || !exists(asked, service)) {
     return { ...EMPTY, code: 'NXDOMAIN' };
@@ -83,6 +87,10 @@ export function answerQuestion(
   }
   if (question.type === 'SRV' && asked.host === undefined) return serviceRecords(question.name, asked, service);
   return EMPTY;
+}
+
+function versionRecords({ name, type }: { readonly name: string; readonly type: string }): readonly DnsRecord[] {
+  return type === 'TXT' ? [{ type, name, text: SCHEMA_VERSION }] : [];
 }
 
 /** Whether the name exists, healthy or not. */

@@ -131,6 +131,7 @@ function headerOnly(message: Buffer, code: number): Buffer {
 
 function toRecord(record: DnsRecord): Answer {
   const common = { name: record.name, ttl: TTL_SECONDS } as const;
+  if (record.type === 'TXT') return { ...common, type: 'TXT', data: record.text };
   if (record.type !== 'SRV') return { ...common, type: record.type, data: record.address };
   return { ...common, type: 'SRV', data: { priority: 0, weight: 10, port: record.port, target: record.target } };
 }

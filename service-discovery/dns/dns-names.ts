@@ -1,4 +1,5 @@
-// Parses names under `clusterset.local` (KEP-1645, "DNS"; names of single clusters as in Submariner). Pure.
+// Parses names under `clusterset.local` (KEP-1645, "DNS" and its specification; names of single clusters as in
+// Submariner). Pure.
 
 /** The zone of all imports. */
 export const CLUSTERSET_ZONE = 'clusterset.local';
@@ -14,9 +15,12 @@ export interface ServiceName {
   readonly protocol?: string;
 }
 
-/** A parsed name: a Service, an empty non-terminal, a non-existent name, or one outside the zone. */
-export type ParsedName = ServiceName | { readonly kind: 'empty' } | { readonly kind: 'unknown' }
-  | { readonly kind: 'outside' };
+/**
+ * A parsed name: a Service, the version of the schema, an empty non-terminal, a non-existent name, or one outside the
+ * zone.
+ */
+export type ParsedName = ServiceName | { readonly kind: 'version' } | { readonly kind: 'empty' }
+  | { readonly kind: 'unknown' } | { readonly kind: 'outside' };
 
 /** Parses a name, case-insensitively, with or without the trailing dot. */
 export function parseName(text: string): ParsedName {
@@ -25,6 +29,7 @@ export function parseName(text: string): ParsedName {
   if (labels.slice(-zone.length).join('.') !== CLUSTERSET_ZONE) return { kind: 'outside' };
   const [svc, namespace, name, ...narrower] = labels.slice(0, -zone.length).toReversed();
   if (svc === undefined || (svc === 'svc' && name === undefined)) return { kind: 'empty' };
+  if (svc === 'dns-version' && namespace === undefined) return { kind: 'version' };
   if (svc !== 'svc' || namespace === undefined || name === undefined) return { kind: 'unknown' };
   return toServiceName({ namespace, name }, narrower);
 }

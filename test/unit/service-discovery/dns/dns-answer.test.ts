@@ -44,7 +44,7 @@ function ask(
   );
 }
 const addresses = (answer: DnsAnswer) => [answer.code, ...answer.records.map(
-  (record) => (record.type !== 'SRV' ? record.address : `${record.target}:${record.port}`),
+  (record) => ('address' in record ? record.address : record.type === 'SRV' && `${record.target}:${record.port}`),
 )];
 const WEB = 'web.shop.svc.clusterset.local';
 const us = exportOf('us');
@@ -214,6 +214,11 @@ describe('a Service whose endpoints all end', () => {
 });
 
 describe('other questions', () => {
+  it('about the version of the schema are answered with that of the specification', () => {
+    const name = 'DNS-Version.clusterset.local';
+    assert.deepEqual(ask(name, { exports: [] }, 'TXT').records, [{ type: 'TXT', name, text: '1.0.0' }]);
+    assert.deepEqual(addresses(ask(name, { exports: [] })), ['NOERROR']);
+  });
   it('about IPv6 are answered with nothing where there is none, for the name is there', () => assert.deepEqual(
     addresses(ask(WEB, { exports: [us] }, 'AAAA')), ['NOERROR'],
   ));

@@ -18,6 +18,8 @@ describe('a name', () => {
     ['svc.clusterset.local', { kind: 'empty' }],
     ['shop.svc.clusterset.local', { kind: 'empty' }],
     ['web.shop.pod.clusterset.local', { kind: 'unknown' }],
+    ['dns-version.clusterset.local', { kind: 'version' }],
+    ['web.dns-version.clusterset.local', { kind: 'unknown' }],
     ['a.b.us.web.shop.svc.clusterset.local', { kind: 'unknown' }],
     ['_tcp.web.shop.svc.clusterset.local', { kind: 'unknown' }],
     ['_http._tcp.web-0.us.web.shop.svc.clusterset.local', { kind: 'unknown' }],

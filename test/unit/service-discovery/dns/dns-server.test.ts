@@ -35,6 +35,9 @@ describe('the DNS server', () => {
   it('is understood by a resolver', async () => assert.deepEqual(
     await resolver.resolve4(WEB, { ttl: true }), [{ address: '10.96.0.9', ttl: 5 }],
   ));
+  it('tells a resolver the version of the schema', async () => assert.deepEqual(
+    await resolver.resolveTxt('dns-version.clusterset.local'), [['1.0.0']],
+  ));
   it('tells a resolver more than fits a datagram over TCP', async () => assert.equal(
     (await resolver.resolve4('many.shop.svc.clusterset.local')).length, 200,
   ));
