@@ -24,6 +24,8 @@ export interface DnsServer {
 /** Idle timeout of a TCP client in ms (RFC 7766, 6.2.3: a few seconds). */
 const IDLE_MS = 10_000;
 const MAX_CONNECTIONS = 256;
+/** Of one address: a pod must not take the places of all others. Cluster DNS, which asks for them, needs few. */
+const MAX_OF_CLIENT = 64;
 /** Unread bytes after which a TCP client is disconnected. */
 const MAX_UNREAD_BYTES = 1 << 20;
 
@@ -61,8 +63,13 @@ async function listenUdp({ host, port, resolve }: DnsServerOptions): Promise<Udp
 async function listenTcp(
   { host, port, resolve }: DnsServerOptions,
 ): Promise<{ readonly tcp: Server; readonly connections: OpenConnections }> {
+  const sockets = new Set<Socket>();
   const tcp = createServer((socket) => {
     socket.on('error', () => socket.destroy());
+    const own = [...sockets].filter(({ remoteAddress }) => remoteAddress === socket.remoteAddress);
+    if (own.length >= MAX_OF_CLIENT) return void socket.destroy();
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
     socket.setTimeout(IDLE_MS, () => socket.destroy());
     readMessages(socket, resolve);
   });

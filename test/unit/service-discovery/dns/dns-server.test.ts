@@ -87,6 +87,18 @@ describe('the DNS server', () => {
     assert.deepEqual(await resolver.resolve4(WEB), ['10.96.0.9']);
   });
 
+  it('leaves connections for others where one client opens as many as it can', { timeout: 20_000 }, async () => {
+    const from = (localAddress: string) => connect({ port: server.port, host: '127.0.0.1', localAddress });
+    const many = Array.from({ length: 256 }, () => from('127.0.0.1').on('error', () => undefined));
+    await Promise.all(many.map((socket) => once(socket, 'connect')));
+    const message = packet.encode({ type: 'query', id: 4, questions: [{ type: 'A', name: WEB }] });
+    const other = from('127.0.0.2');
+    other.write(Buffer.concat([Buffer.from([0, message.length]), message]));
+    const [answer] = (await once(other, 'data')) as [Buffer];
+    assert.equal(packet.decode(answer.subarray(2)).id, 4);
+    for (const socket of [...many, other]) socket.destroy();
+  });
+
   it('says nothing to a datagram that is no question, and answers the next one', async () => {
     const socket = createSocket('udp4');
     socket.send(Buffer.from('nonsense'), server.port, '127.0.0.1');
