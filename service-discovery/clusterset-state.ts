@@ -108,6 +108,11 @@ export class ClustersetState {
     return this.#clusterId;
   }
 
+  /** The same while this cluster is a member: its gateway names it also after it has left. */
+  get memberId(): string | undefined {
+    return this.#joined.has(this.#clusterId ?? '') ? this.#clusterId : undefined;
+  }
+
   /**
    * Whether {@link clusterId} is known where it is needed. All gateways may be gone, as while a cluster starts: then
    * nobody knows which exports are its own.

@@ -75,7 +75,7 @@ class Services {
   async #publish(
     key: string, { serviceExport, service, slices, stored, former }: KnownExport, signal: AbortSignal,
   ): Promise<void> {
-    const { clusterId, installNamespace } = this.#state;
+    const { clusterId, memberId, installNamespace } = this.#state;
     const outdated = former.flatMap((one) => planExportedService(undefined, one));
     await executePlan(this.#client, outdated, signal).catch(ignoreStale);
     if (serviceExport === undefined && stored === undefined) return;
@@ -87,7 +87,7 @@ class Services {
     if (serviceExport === undefined || exported === undefined) return;
     const { merged } = this.#state.view(key) ?? {};
     const state = {
-      clusterId: clusterId ?? '', exported, ...sharing(clusterId, stored), merged,
+      clusterId: clusterId ?? '', exported, ...sharing(memberId, stored), merged,
       generation: serviceExport.metadata.generation,
     };
     const conditions = exportConditions(serviceExport.status?.conditions, state, new Date().toISOString());

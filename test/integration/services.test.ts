@@ -493,6 +493,7 @@ describe('a cluster that dies', () => {
     await leave(eu.client, { namespace: INSTALL_NAMESPACE }, NEVER);
     await untilEqual('imports of it', () => importOf(us, namespace, 'lonely'), undefined);
     await untilEqual('clusters', () => clustersOf(us, namespace, name), ['us']);
+    await untilEqual('its own word', async () => (await conditionsOf(eu, namespace, name))[1], 'Ready=False/Pending');
     assert.deepEqual(
       (await eu.client.list(
         EXPORTED_SERVICES, { namespace: INSTALL_NAMESPACE, labelSelector: 'isthmus.dev/from-broker=true' },

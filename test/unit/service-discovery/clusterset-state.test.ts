@@ -53,4 +53,14 @@ describe('what service discovery knows of the members', () => {
     await cluster.settled();
     assert.equal(state.clusterId, 'new');
   });
+
+  it('is whether this cluster is a member: no more once it has left, although its gateway still names it', async () => {
+    cluster.put(CLUSTERSET_GATEWAYS, gateway('one', 'eu', '2026-01-01T00:00:00Z'));
+    cluster.put(CLUSTERSET_MEMBERS, member('eu', '10.1.0.0/16'));
+    const state = await known();
+    assert.equal(state.memberId, 'eu');
+    cluster.remove(CLUSTERSET_MEMBERS, 'isthmus-system/eu');
+    await cluster.settled();
+    assert.deepEqual([state.clusterId, state.memberId], ['eu', undefined]);
+  });
 });
