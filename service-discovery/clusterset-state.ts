@@ -113,6 +113,11 @@ export class ClustersetState {
     return this.#joined.has(this.#clusterId ?? '') ? this.#clusterId : undefined;
   }
 
+  /** Pod ranges of this cluster that the other members know. */
+  get ownRanges(): readonly string[] | undefined {
+    return this.#prefixes.get(this.#clusterId ?? '')?.map(({ own }) => own);
+  }
+
   /**
    * Whether {@link clusterId} is known where it is needed. All gateways may be gone, as while a cluster starts: then
    * nobody knows which exports are its own.

@@ -88,7 +88,7 @@ class Services {
     const { merged } = this.#state.view(key) ?? {};
     const state = {
       clusterId: clusterId ?? '', exported, ...sharing(memberId, stored), merged,
-      generation: serviceExport.metadata.generation,
+      generation: serviceExport.metadata.generation, ranges: this.#state.ownRanges,
     };
     const conditions = exportConditions(serviceExport.status?.conditions, state, new Date().toISOString());
     await executePlan(this.#client, planConditions(serviceExport, conditions), signal).catch(ignoreStale);

@@ -2,6 +2,8 @@
 // whether it conflicts with other exports. Each cluster writes those of its own exports; a conflict shows on all of
 // them.
 import type { Condition } from '../../api/objects/core.ts';
+import type { ExportedService } from '../../api/kinds/service-discovery.ts';
+import { isInAny } from '../../model/network/ip-range.ts';
 import { setCondition, type ConditionUpdate } from '../../model/objects/conditions.ts';
 import type { Export } from './exported-service.ts';
 import type { MergedExports } from '../imports/merge-exports.ts';
@@ -17,6 +19,8 @@ export interface ExportState {
   /** The merged exports of all clusters; undefined before they are known. */
   readonly merged: MergedExports | undefined;
   readonly generation?: number | undefined;
+  /** Pod ranges of this cluster that the others know; undefined before they are known here. */
+  readonly ranges?: readonly string[] | undefined;
 }
 
 /** The new conditions. Returns the same list when nothing changes. `now` is an RFC 3339 time. */
@@ -36,7 +40,7 @@ function valid({ exported }: ExportState): ConditionUpdate {
   return { type: 'Valid', status: 'True', reason: 'Valid', message: 'the Service can be exported' };
 }
 
-function ready({ clusterId, exported, isShared, refusal, merged }: ExportState): ConditionUpdate {
+function ready({ clusterId, exported, isShared, refusal, merged, ranges }: ExportState): ConditionUpdate {
   const type = 'Ready';
   if (exported.kind === 'invalid') return { type, status: 'False', reason: 'Failed', message: exported.message };
   if (isShared === undefined) return {
@@ -52,7 +56,19 @@ function ready({ clusterId, exported, isShared, refusal, merged }: ExportState):
   };
   const leftOut = (['endpoints', 'ports'] as const).filter((what) => exported.leftOut[what] > 0)
     .map((what) => `; ${exported.leftOut[what]} ${what} exceed the limit and are omitted`).join('');
-  return { type, status: 'True', reason: 'Exported', message: `the other clusters have received it${leftOut}` };
+  const outside = ranges === undefined ? 0 : countOutside(exported.object, ranges);
+  const ignored = outside === 0
+    ? ''
+    : `; ${outside} endpoints are in none of the pod ranges of this cluster, and the others ignore them; see ` +
+      '--cluster-cidr of "isthmus gateway join"';
+  const message = `the other clusters have received it${leftOut}${ignored}`;
+  return { type, status: 'True', reason: 'Exported', message };
+}
+
+/** Those of IPv6 are not reached in any range. */
+function countOutside({ spec }: ExportedService, ranges: readonly string[]): number {
+  return spec.slices.flatMap(({ endpoints }) => endpoints)
+    .filter(({ address }) => !address.includes(':') && !isInAny(ranges, address)).length;
 }
 
 function conflict({ exported, merged }: ExportState): ConditionUpdate {

@@ -57,6 +57,17 @@ describe('conditions of an export', () => {
       /; 7 endpoints exceed the limit and are omitted; 2 ports exceed the limit/,
     );
   });
+  it('say how many endpoints the others ignore, as of pods in the network of their host', () => {
+    const endpoints = ['10.1.0.5', '192.0.2.1', 'fd00::1'].map((address) => ({ address, ready: true }));
+    const slices = [{ addressType: 'IPv4', ports: [], endpoints }];
+    const object = exportOf('eu', { slices });
+    const exported = { kind: 'exported', object, leftOut: { endpoints: 0, ports: 0 } } as const;
+    const told = (ranges: readonly string[]) =>
+      exportConditions(undefined, state({ exported, ranges }), NOW)[1]?.message ?? '';
+    assert.match(told(['10.1.0.0/16']), /received it; 1 endpoints are in none of the pod ranges of this cluster/);
+    assert.match(told([]), /; 2 endpoints are in none of the pod ranges .*--cluster-cidr/);
+    assert.doesNotMatch(told(['0.0.0.0/0']), /endpoints/);
+  });
   it('stay the same list while nothing changes', () => {
     const before = exportConditions(undefined, state(), NOW);
     assert.equal(exportConditions(before, state(), '2026-04-01T00:00:00Z'), before);
