@@ -102,15 +102,17 @@ class Services {
     const plan = planImport(view && toImportObjects(view), existing);
     const rejected = await executeEach(this.#client, plan, signal).catch(ignoreStale);
     if (view !== undefined && existing.serviceImport !== undefined) {
-      await this.#writeStatus(existing.serviceImport, view, signal);
+      await this.#writeStatus(existing.serviceImport, view, rejected?.message, signal);
     }
     if (rejected !== undefined) throw new Error(rejected.message); // logged, and tried again
     return DONE;
   }
 
-  async #writeStatus(serviceImport: ServiceImport, { merged, ips }: ImportView, signal: AbortSignal): Promise<void> {
+  async #writeStatus(
+    serviceImport: ServiceImport, { merged, ips }: ImportView, rejected: string | undefined, signal: AbortSignal,
+  ): Promise<void> {
     if (!isImported(serviceImport)) return;
-    const status = importStatus(serviceImport.status, merged, ips, new Date().toISOString());
+    const status = importStatus(serviceImport.status, merged, { ips, rejected }, new Date().toISOString());
     if (status === serviceImport.status) return;
     const { namespace, name = '', uid } = serviceImport.metadata;
     await this.#client.patch(

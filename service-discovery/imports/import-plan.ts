@@ -73,16 +73,28 @@ function includes(there: unknown, wanted: unknown): boolean {
     .every(([key, value]) => value === undefined || includes((there as Readonly<Record<string, unknown>>)[key], value));
 }
 
+/** What has come of the writes: the addresses of the import's Service, and what the API server rejects. */
+interface ImportOutcome {
+  readonly ips: readonly string[];
+  readonly rejected?: string | undefined;
+}
+
+/** Longest text of a rejection in a condition: longer conditions are rejected themselves. */
+const MAX_REASON = 1_000;
+
 /** The status of a ServiceImport. Returns `before` when nothing changes. `now` is an RFC 3339 time. */
 export function importStatus(
-  before: ServiceImport['status'], merged: MergedExports, ips: readonly string[], now: string,
+  before: ServiceImport['status'], merged: MergedExports, { ips, rejected }: ImportOutcome, now: string,
 ): NonNullable<ServiceImport['status']> {
   const clusters = merged.contributors.map(({ spec }) => ({ cluster: spec.clusterID }))
     .toSorted((one, other) => (one.cluster < other.cluster ? -1 : 1));
   const isReady = merged.settings.type === 'Headless' || ips.length > 0;
   const ready = isReady
     ? ({ type: 'Ready', status: 'True', reason: 'Ready', message: 'the Service can be used' } as const)
-    : ({ type: 'Ready', status: 'False', reason: 'Pending', message: 'no address was given yet' } as const);
+    : ({
+      type: 'Ready', status: 'False', reason: 'Pending',
+      message: `no address was given yet${rejected === undefined ? '' : `: ${rejected.slice(0, MAX_REASON)}`}`,
+    } as const);
   const conditions: readonly Condition[] = setCondition(before?.conditions, ready, now);
   const isSame =
     before !== undefined && conditions === before.conditions && isSameJson(before.clusters, clusters);

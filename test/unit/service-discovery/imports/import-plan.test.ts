@@ -100,17 +100,21 @@ describe('the plan of an import', () => {
 describe('the status of an import', () => {
   const two = mergeExports([exportOf('us', { exportedAt: '2025-01-01T00:00:00Z' }), exportOf('eu')]) as MergedExports;
   it('lists the clusters by name', () => assert.deepEqual(
-    importStatus(undefined, two, ['10.96.0.1'], 'now').clusters, [{ cluster: 'eu' }, { cluster: 'us' }],
+    importStatus(undefined, two, { ips: ['10.96.0.1'] }, 'now').clusters, [{ cluster: 'eu' }, { cluster: 'us' }],
   ));
   const ready = (from: MergedExports, ips: string[]) =>
-    importStatus(undefined, from, ips, 'now').conditions?.map(({ status, reason }) => `${status} ${reason}`);
+    importStatus(undefined, from, { ips }, 'now').conditions?.map(({ status, reason }) => `${status} ${reason}`);
   it('is ready with an address', () => assert.deepEqual(ready(two, ['10.96.0.1']), ['True Ready']));
   it('is pending before', () => assert.deepEqual(ready(two, []), ['False Pending']));
+  it('says why the API server gives no address', () => assert.equal(
+    importStatus(undefined, two, { ips: [], rejected: 'exceeded quota' }, 'now').conditions?.[0]?.message,
+    'no address was given yet: exceeded quota',
+  ));
   it('is ready without one when headless', () => assert.deepEqual(
     ready(mergeExports([exportOf('us', { type: 'Headless' })]) as MergedExports, []), ['True Ready'],
   ));
   it('stays the same object while nothing changes', () => {
-    const before = importStatus(undefined, two, ['10.96.0.1'], 'now');
-    assert.equal(importStatus(before, two, ['10.96.0.1'], 'later'), before);
+    const before = importStatus(undefined, two, { ips: ['10.96.0.1'] }, 'now');
+    assert.equal(importStatus(before, two, { ips: ['10.96.0.1'] }, 'later'), before);
   });
 });
