@@ -48,7 +48,9 @@ export async function clustersetChecks(
     ...(flags.only.includes('service-discovery') ? await serviceChecks(client, flags, signal) : []),
     ...(
       flags.only.includes('gateway-failover')
-        ? checkFailover(await client.list(CLUSTERSET_GATEWAYS, { namespace: flags.namespace }, signal), Date.now())
+        ? checkFailover(
+          await client.list(CLUSTERSET_GATEWAYS, { namespace: flags.namespace }, signal), client.transport.clock.now(),
+        )
         : []
     ),
   ]);

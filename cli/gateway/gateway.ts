@@ -85,7 +85,7 @@ async function checksOf(flags: ClusterFlags, peers: readonly string[]): Promise<
       secret: await readSecret(client, flags.namespace, signal),
       gateways: await client.list(
         CLUSTERSET_GATEWAYS, { namespace: flags.namespace }, signal,
-      ), nowMs: Date.now(), peers,
+      ), nowMs: client.transport.clock.now(), peers,
     }),
   );
 }

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { parse, stringify } from 'yaml';
 import type { ClustersetGateway } from '../../../../api/kinds/gateway.ts';
 import { brokerUrl, servingRequest } from '../../../../cli/gateway/broker.ts';
-import { throughGateway } from '../../../../cli/gateway/gateway.ts';
+import { gatewayCommand, throughGateway } from '../../../../cli/gateway/gateway.ts';
 import { checkGateway, checkLines } from '../../../../cli/gateway/gateway-checks.ts';
 import { planeAddresses } from '../../../../cli/gateway/gateway-node.ts';
 import { allowedServices } from '../../../../cli/gateway/gateway-run.ts';
@@ -12,6 +12,7 @@ import { parseGateways } from '../../../../cli/clusters/run-flags.ts';
 import type { ParsedCredentials } from '../../../../gateway/broker/gateway-secret.ts';
 import type { ClusterConnection } from '../../../../kubernetes/credentials/kubeconfig.ts';
 import { AppError } from '../../../../process/errors.ts';
+import { AnsweringApiServer } from '../../../support/doubles/answering-api-server.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');
 const RTT = { last: '1ms', min: '1ms', average: '1.5ms', max: '2ms', stdDev: '0s' };
@@ -104,6 +105,27 @@ describe('checks', () => {
     ],
   };
   for (const [what, [part, says]] of Object.entries(wrong)) it(`name ${what}`, () => assert.match(check(part), says));
+});
+
+describe('checks of a cluster', () => {
+  it('go by its clock, whatever that of the machine that asks says', async (t) => {
+    const now = Date.now();
+    const gateways = [active, passive].map(({ metadata, status }) => ({
+      metadata: { ...metadata, namespace: 'isthmus-system' },
+      status: { ...status, heartbeat: new Date(now).toISOString() },
+    }));
+    const server = await AnsweringApiServer.start({ secrets: [], clustersetgateways: gateways });
+    t.after(() => server.stop());
+    const lines: string[] = [];
+    t.mock.method(console, 'log', (text: string) => lines.push(text));
+    t.mock.timers.enable({ apis: ['Date'], now: now + 600_000 });
+    const flags = ['--kubeconfig', await server.kubeconfig()];
+    await gatewayCommand().parseAsync(['verify', 'us', '--only', 'gateway-failover', ...flags], { from: 'user' });
+    await gatewayCommand().parseAsync(['diagnose', ...flags], { from: 'user' });
+    process.exitCode = undefined; // there is no Secret
+    assert.match(lines.join('\n'), /^✓ a standby takes over from the gateway \(mtls\): gw-2$/m);
+    assert.match(lines.join('\n'), /^✓ one gateway is active: gw-1$/m);
+  });
 });
 
 describe('a kubeconfig through the gateway', () => {
