@@ -50,7 +50,8 @@ export class ClustersetState {
   readonly #exportedServices: Informer<ExportedService, ExportedService>;
   readonly #clusters: Informer<ClustersetMember, ClustersetMember>;
   readonly #gateways: Informer<ClustersetGateway, ClustersetGateway>;
-  readonly #namespaces: Informer<KubernetesObject, true>;
+  /** Whether each takes new objects: one that is being deleted does not. */
+  readonly #namespaces: Informer<KubernetesObject, boolean>;
   #clusterId: string | undefined;
   #prefixes: ReadonlyMap<string, readonly PodPrefix[]> = new Map();
   #joined: Joined = new Map();
@@ -72,7 +73,8 @@ export class ClustersetState {
       inform(EXPORTED_SERVICES, { ...own, indexes: { key: ({ spec }) => `${spec.namespace}/${spec.name}` } });
     this.#clusters = inform(CLUSTERSET_MEMBERS, own);
     this.#gateways = inform(CLUSTERSET_GATEWAYS, own);
-    this.#namespaces = new Informer({ client, logger, type: NAMESPACES, selection: {}, project: () => true });
+    const project = ({ metadata }: KubernetesObject) => metadata.deletionTimestamp === undefined;
+    this.#namespaces = new Informer({ client, logger, type: NAMESPACES, selection: {}, project });
     this.#clusters.onChange(() => this.#learnMembers());
     this.#gateways.onChange(() => this.#learnGateways());
     this.#exportedServices.onChange((_key, _before, after) => {
@@ -161,7 +163,7 @@ export class ClustersetState {
     this.#clusters.onChange(members);
     this.#gateways.onChange(members);
     this.#namespaces.onChange((name, before, after) => {
-      if ((before === undefined) !== (after === undefined)) {
+      if (before !== after) {
         for (const key of this.keys()) if (key.startsWith(`${name}/`)) listener(key);
       }
     });
@@ -226,10 +228,11 @@ export class ClustersetState {
   }
 
   /**
-   * Whether this cluster has a namespace: an import exists where its namespace does (KEP-1645, "namespace sameness").
+   * Whether this cluster has a namespace, which is not being deleted: an import exists where its namespace does
+   * (KEP-1645, "namespace sameness").
    */
   hasNamespace(name: string): boolean {
-    return this.#namespaces.get(name) !== undefined;
+    return this.#namespaces.get(name) === true;
   }
 
   /** The data that DNS names of a Service are answered from. */

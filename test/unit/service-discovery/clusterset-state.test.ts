@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { EXPORTED_SERVICES, OWN_EXPORT_LABEL } from '../../../api/kinds/service-discovery.ts';
-import { CLUSTERSET_GATEWAYS, CLUSTERSET_MEMBERS } from '../../../api/resource-types.ts';
+import { CLUSTERSET_GATEWAYS, CLUSTERSET_MEMBERS, NAMESPACES } from '../../../api/resource-types.ts';
 import { ClustersetState } from '../../../service-discovery/clusterset-state.ts';
 import { FakeCluster } from '../../support/doubles/fake-cluster.ts';
 import { SILENT } from '../../support/doubles/scripted-api-server.ts';
@@ -52,6 +52,24 @@ describe('what service discovery knows of the members', () => {
     cluster.put(CLUSTERSET_GATEWAYS, gateway('one', 'new', '2026-01-01T00:00:00Z'));
     await cluster.settled();
     assert.equal(state.clusterId, 'new');
+  });
+
+  it('is no namespace that is being deleted: an API server takes no import there', async () => {
+    const shop = { metadata: { name: 'shop' } };
+    cluster.put(NAMESPACES, shop);
+    const state = await known();
+    cluster.put(EXPORTED_SERVICES, exportOf('us'));
+    await cluster.settled();
+    const told: string[] = [];
+    state.onChange((key) => told.push(key));
+    assert.equal(state.hasNamespace('shop'), true);
+    cluster.put(NAMESPACES, { metadata: { ...shop.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } });
+    await cluster.settled();
+    assert.equal(state.hasNamespace('shop'), false);
+    cluster.remove(NAMESPACES, 'shop');
+    cluster.put(NAMESPACES, shop);
+    await cluster.settled();
+    assert.deepEqual([state.hasNamespace('shop'), told.at(-1)], [true, 'shop/web']);
   });
 
   it('is whether this cluster is a member: no more once it has left, although its gateway still names it', async () => {
