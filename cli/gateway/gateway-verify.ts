@@ -34,10 +34,24 @@ export function withVerifications(command: Command): Command {
       new Option('--only <list>', `comma separated, of ${VERIFICATIONS.join(', ')}`).argParser(parseVerifications)
         .default(['connectivity'], 'connectivity'),
     )
-    .option(
-      '--dns <address>',
-      'HOST:PORT of the DNS server of "isthmus service run"; default: its Service, which must be reachable from here',
+    .addOption(
+      new Option(
+        '--dns <ip:port>',
+        'address of the DNS server of "isthmus service run"; default: its Service, which must be reachable from here',
+      ).argParser(parseServer),
     );
+}
+
+/** What a resolver takes: it looks up no names. */
+function parseServer(text: string): string {
+  try {
+    new Resolver().setServers([text]);
+    return text;
+  } catch {
+    throw new AppError(
+      'BadInput', `--dns must be IP:PORT, [IPv6]:PORT or an IP address, not ${JSON.stringify(text)}.`,
+    );
+  }
 }
 
 /** The selected checks of Services and failover. */

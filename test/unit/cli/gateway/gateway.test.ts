@@ -107,6 +107,15 @@ describe('checks', () => {
   for (const [what, [part, says]] of Object.entries(wrong)) it(`name ${what}`, () => assert.match(check(part), says));
 });
 
+describe('--dns of verify', () => {
+  const parse = (text: string) => gatewayCommand().parseAsync(['verify', 'us', '--dns', text], { from: 'user' });
+  for (const text of ['localhost:8053', '10.96.0.10:dns', 'fd00::1]:53', '']) {
+    it(`refuses "${text}", which no resolver takes`, () => assert.rejects(
+      parse(text), ({ code, message }: AppError) => code === 'BadInput' && message.startsWith('--dns must be IP:PORT'),
+    ));
+  }
+});
+
 describe('checks of a cluster', () => {
   it('go by its clock, whatever that of the machine that asks says', async (t) => {
     const now = Date.now();
