@@ -44,7 +44,7 @@ const CHECKS: readonly Check[] = [
   { name: 'Credentials', run: checkCredentials, needs: [], optionalNeeds: [...TARGETS, 'secrets'] },
   { name: 'Registries', run: checkRegistries, needs: ['targetdiscoveries'] },
   { name: 'Sources', run: checkSources, needs: [], optionalNeeds: ['clustersources', 'sources'] },
-  { name: 'CIDRs', run: checkRanges, needs: [], optionalNeeds: ['clusters'] },
+  { name: 'CIDRs', run: checkRanges, needs: [], optionalNeeds: ['clustersetmembers'] },
   {
     name: 'Drift', run: checkDrift, needs: ['nodes', ...TARGETS],
     optionalNeeds: ['configmaps', 'secrets', 'secretcopies', 'placementpolicies'],

@@ -303,12 +303,13 @@ describe('doctor', () => {
   }
 
   it('says what may not be read once, and which checks that leaves open', () => {
-    const unread = ['secrets', 'leases', LEASES_OF_ADMIRALTY]
+    const unread = ['secrets', 'leases', LEASES_OF_ADMIRALTY, 'clustersetmembers']
       .map((what) => ({ what, message: 'forbidden', isForbidden: true }));
     const found = bad({ unread, leases: [] });
     assert.deepEqual(found.map(({ severity, check, subject }) => `${severity} ${check} ${subject}`), [
-      'unknown Access secrets, leases, leases of Admiralty', 'unknown Admiralty this cluster',
-      'unknown Components this cluster', 'unknown Credentials this cluster', 'unknown Drift this cluster',
+      'unknown Access secrets, leases, leases of Admiralty, clustersetmembers', 'unknown Admiralty this cluster',
+      'unknown Components this cluster', 'unknown Credentials this cluster', 'unknown CIDRs this cluster',
+      'unknown Drift this cluster',
     ]);
     assert.match(found[0]?.remedy ?? '', /administrator/);
     assert.equal(hasErrors(found), true);
