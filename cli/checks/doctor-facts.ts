@@ -142,3 +142,17 @@ export function foundOr(
 export function storedKey({ kind, metadata }: KubernetesObject): string {
   return `${kind} ${metadata.namespace ?? ''}/${metadata.name}`;
 }
+
+/** What of a Deployment of ours says which program it runs. */
+interface Container {
+  readonly image?: string;
+  readonly args?: readonly string[];
+}
+
+/** The container of a Deployment of ours. */
+export function containerOf(deployment: object): Container {
+  const { spec } = deployment as {
+    readonly spec?: { readonly template?: { readonly spec?: { readonly containers?: readonly Container[] } } }
+  };
+  return spec?.template?.spec?.containers?.[0] ?? {};
+}

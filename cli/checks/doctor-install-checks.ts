@@ -8,8 +8,8 @@ import type { ComponentAccount } from '../../model/access/component-accounts.ts'
 import { rbacObjects } from '../../manifests/objects/rbac.ts';
 import { foundOr, storedKey, type DoctorFacts, type Finding, type Unread } from './doctor-facts.ts';
 
-/** Components that the chart leaves out unless a value asks for them. */
-const OPTIONAL: readonly (ComponentAccount | undefined)[] = ['isthmus-discovery'];
+/** Components that values of the chart leave out. */
+const OPTIONAL: readonly (ComponentAccount | undefined)[] = ['isthmus-discovery', 'isthmus-peering'];
 const INSTALL = 'Run "isthmus install" again with this version (or upgrade the chart); it changes only what differs.';
 
 /** What could not be read, together where the reason is the same. */
@@ -62,14 +62,20 @@ export function checkPermissions(facts: DoctorFacts): readonly Finding[] {
   const parts = rbacObjects(installNamespace).filter(
     ({ side, object: { kind } }) => isNeeded(side, role) && kind?.includes('Role') === true,
   );
-  const isThere = (component: ComponentAccount | undefined) =>
-    parts.some((part) => part.component === component && stored.has(storedKey(part.object)));
-  const permissions = parts.filter(({ component }) => !OPTIONAL.includes(component) || isThere(component))
+  const permissions = parts
+    .filter(({ component }) => !OPTIONAL.includes(component) || hasPermissions(facts, component))
     .map(({ object }) => object);
   return judged('Permissions', permissions, stored, (object) => {
     const { rules, roleRef, subjects } = object as KubernetesObject & Readonly<Record<string, unknown>>;
     return { rules, roleRef, subjects };
   });
+}
+
+/** Whether any permission of a component is there. */
+export function hasPermissions({ installNamespace, stored }: DoctorFacts, account: string | undefined): boolean {
+  return rbacObjects(installNamespace).some(
+    ({ component, object }) => component === account && stored.has(storedKey(object)),
+  );
 }
 
 /** The role that the cluster was installed for: without any object of a side it does not have that side. */

@@ -4,7 +4,7 @@ import { findCondition } from '../../model/objects/conditions.ts';
 import { serverStateOf } from '../../model/delegate/availability-reasons.ts';
 import { doOverlap, parseRange } from '../../model/network/ip-range.ts';
 import type { ClustersetMember } from '../../api/kinds/gateway.ts';
-import { foundOr, type DoctorFacts, type Finding, type ServerProbe } from './doctor-facts.ts';
+import { containerOf, foundOr, type DoctorFacts, type Finding, type ServerProbe } from './doctor-facts.ts';
 
 /** Kubernetes version in which ValidatingAdmissionPolicy is GA, which isolates sources. */
 const FIRST_MINOR = 30;
@@ -48,8 +48,8 @@ function skewOfTargets({ kubernetes, targets }: DoctorFacts): readonly Finding[]
 
 function skewOfDeployments({ deployments, version }: DoctorFacts): readonly Finding[] {
   return deployments.flatMap((deployment): readonly Finding[] => {
-    const image = imageOf(deployment);
-    const tag = /:([^:@/]+)(?:@.*)?$/.exec(image)?.[1];
+    const { image = '' } = containerOf(deployment);
+    const tag = /:([^:/]+)$/.exec(image.replace(/@.*/, ''))?.[1]; // a digest alone tells no version
     if (tag === undefined || tag === version || tag === `v${version}`) return [];
     const remedy = 'Use the same version of both: upgrade the chart, or this program.';
     return [{
@@ -62,15 +62,6 @@ function skewOfDeployments({ deployments, version }: DoctorFacts): readonly Find
 function minorOf(version: string | undefined): number | undefined {
   const minor = /^v?1\.(\d+)/.exec(version ?? '')?.[1];
   return minor === undefined ? undefined : Number(minor);
-}
-
-function imageOf(deployment: object): string {
-  const { spec } = deployment as {
-    readonly spec?: {
-      readonly template?: { readonly spec?: { readonly containers?: readonly { readonly image?: string }[] } }
-    }
-  };
-  return spec?.template?.spec?.containers?.[0]?.image ?? '';
 }
 
 /** Reports clocks of this machine, of this cluster and of its targets that differ. */

@@ -2,7 +2,8 @@
 import type { Lease } from '../../api/objects/core.ts';
 import { WEBHOOK_CONFIGURATION_NAME } from '../../manifests/objects/webhook-configuration.ts';
 import { certificateDates } from './certificate-dates.ts';
-import { foundOr, type DoctorFacts, type Finding, type Validity } from './doctor-facts.ts';
+import { hasPermissions } from './doctor-install-checks.ts';
+import { containerOf, foundOr, type DoctorFacts, type Finding, type Validity } from './doctor-facts.ts';
 
 /** A certificate that expires this soon, in ms, is not being renewed. */
 const SOON_MS = 7 * 86_400_000;
@@ -10,32 +11,59 @@ const LEASE_PREFIX = 'isthmus-';
 /** Components with leader election. */
 const LEADER_ELECTED: ReadonlySet<string> =
   new Set(['scheduler', 'delegate-controller', 'virtual-node', 'peering', 'discovery']);
+/** Those of them that have no Lease of their own beside others. */
+const LED_BY_OTHERS: ReadonlySet<string> = new Set(['peering', 'discovery']);
+/** By which one sees what is installed. */
+const PERMISSIONS: ReadonlySet<string> = new Set(['clusterroles', 'clusterrolebindings', 'roles', 'rolebindings']);
 /** How long after its expiry a Lease should have a new holder, if any replica runs. In ms. */
 const TAKEN_OVER_MS = 30_000;
 
-/** Reports components without a leader. */
-export function checkComponents({ leases, nowMs, server }: DoctorFacts): readonly Finding[] {
+/** Reports components without a leader. A Lease of one that no longer runs here says nothing. */
+export function checkComponents(facts: DoctorFacts): readonly Finding[] {
   const check = 'Components';
+  const { leases, installNamespace, nowMs, server } = facts;
   const clusterNow = nowMs + (typeof server === 'object' ? server.aheadMs : 0);
-  const own = leases.filter(
-    ({ metadata: { name = '' } }) =>
-      name.startsWith(LEASE_PREFIX) && LEADER_ELECTED.has(name.slice(LEASE_PREFIX.length)),
-  );
-  if (own.length === 0) {
-    return [{
-      check, severity: 'error', subject: 'this cluster', message: 'no component has ever run here',
-      remedy: 'Run "isthmus run", or install the chart.',
-    }];
-  }
-  return own.map((lease): Finding => {
-    const subject = lease.metadata.name?.slice(LEASE_PREFIX.length) ?? '';
+  const held = new Map(leases.flatMap((lease) => {
+    const { name = '' } = lease.metadata;
+    const component = name.slice(LEASE_PREFIX.length);
+    return name.startsWith(LEASE_PREFIX) && LEADER_ELECTED.has(component) ? [[component, lease] as const] : [];
+  }));
+  const found = [...held].flatMap(([subject, lease]): readonly Finding[] => {
     const { holder, since } = holderOf(lease, clusterNow);
-    if (holder !== undefined) return { check, severity: 'ok', subject, message: `${holder} is the leader` };
-    return {
+    if (holder !== undefined) return [{ check, severity: 'ok', subject, message: `${holder} is the leader` }];
+    return isUnused(facts, subject) ? [] : [{
       check, severity: 'error', subject, message: `no replica is the leader${since}`,
       remedy: `Restart it: "isthmus run --components ${subject}", or look at the pods of its Deployment.`,
-    };
+    }];
   });
+  const neverLed = runsOf(facts).flatMap(
+    ({ deployment, leased }) => leased.filter((component) => !held.has(component)).map((subject): Finding => ({
+      check, severity: 'error', subject, message: `no replica of Deployment ${deployment} has ever been the leader`,
+      remedy: `Look why: "kubectl describe pods -n ${installNamespace} -l app.kubernetes.io/name=${deployment}".`,
+    })),
+  );
+  const findings = [...found, ...neverLed];
+  return findings.length > 0 ? findings : [{
+    check, severity: 'error', subject: 'this cluster', message: 'no component runs here',
+    remedy: 'Run "isthmus run", or install the chart.',
+  }];
+}
+
+/** What the Deployments run: all their components, and those that have a Lease of their own there. */
+function runsOf({ deployments }: DoctorFacts) {
+  return deployments.map((deployment) => {
+    const { args = [] } = containerOf(deployment);
+    const all = args[args.indexOf('--components') + 1]?.split(',').filter((one) => LEADER_ELECTED.has(one)) ?? [];
+    const others = all.filter((component) => !LED_BY_OTHERS.has(component));
+    return { deployment: deployment.metadata.name, all, leased: others.length === 0 ? all : others };
+  });
+}
+
+/** Whether a component was left out of the installation, or has come to run beside others, which are leased for it. */
+function isUnused(facts: DoctorFacts, component: string): boolean {
+  const isRead = facts.unread.every(({ what }) => !PERMISSIONS.has(what));
+  return (isRead && !hasPermissions(facts, `${LEASE_PREFIX}${component}`))
+    || runsOf(facts).some(({ all, leased }) => all.includes(component) && !leased.includes(component));
 }
 
 /** Which process is the leader, or since when there is none; `now` by the cluster's clock. */

@@ -63,9 +63,12 @@ const well: DoctorFacts = {
 };
 const bad = (facts: Partial<DoctorFacts>): readonly Finding[] =>
   diagnose({ ...well, ...facts }).filter(({ severity }) => severity !== 'ok');
-const deployment = (image: string): KubernetesObject => ({
-  metadata: { name: 'isthmus-scheduler' }, spec: { template: { spec: { containers: [{ image }] } } },
+const deployment = (image: string, components = 'scheduler'): KubernetesObject => ({
+  metadata: { name: 'isthmus-scheduler' },
+  spec: { template: { spec: { containers: [{ image, args: ['run', '--components', components] }] } } },
 }) as KubernetesObject;
+const ABANDONED = { holderIdentity: '', renewTime: iso(NOW - 1_000) };
+const storedWithout = (names: RegExp) => new Map([...stored].filter(([key]) => !names.test(key)));
 const moveFor = (seconds: number, createdAt: number): PlacementPolicy => ({
   metadata: {
     namespace: 'a', name: 'isthmus-move-x', creationTimestamp: iso(createdAt), labels: { [MOVE_LABEL]: 'true' },
@@ -132,8 +135,12 @@ describe('doctor', () => {
     ['a cluster where nothing has ever run', { leases: [] }, 'error Components this cluster', /isthmus run/],
     [
       'a component that was given up',
-      { leases: [lease('scheduler', { holderIdentity: '', renewTime: iso(NOW - 1_000) })] },
-      'error Components scheduler', /--components scheduler/,
+      { leases: [lease('scheduler', ABANDONED)] }, 'error Components scheduler', /--components scheduler/,
+    ],
+    [
+      'a component whose pods have never started',
+      { leases: [lease('scheduler')], deployments: [deployment('isthmus:0.1.0', 'virtual-node,kubelet-api')] },
+      'error Components virtual-node', /kubectl describe pods -n isthmus-system -l app\.kubernetes\.io\/name=/,
     ],
     [
       'a component that died',
@@ -328,8 +335,18 @@ describe('doctor', () => {
       targets: [], virtualNodes: [], webhook: undefined, probe: { kind: 'not-opted-in' },
     }],
     ['a component that the chart leaves out', {
-      stored: new Map([...stored].filter(([key]) => !/isthmus-discovery|isthmus-system-targets/.test(key))),
+      stored: storedWithout(/isthmus-discovery|isthmus-system-targets/),
+      leases: [lease('scheduler'), lease('discovery', ABANDONED)],
     }],
+    ['a cluster that gives sources no identities', {
+      stored: storedWithout(/isthmus-peering|isthmus-invitations|isthmus-system-keys\/isthmus-invitation/),
+      leases: [lease('scheduler'), lease('peering', ABANDONED)],
+    }],
+    ['a Lease of peering where it has come to run beside others', {
+      deployments: [deployment('isthmus:0.1.0', 'webhook,scheduler,peering')],
+      leases: [lease('scheduler'), lease('peering', ABANDONED)],
+    }],
+    ['an image that a digest names', { deployments: [deployment('registry.example/isthmus@sha256:abc')] }],
     ['a token in the last third of its life, which may wait for its target', {
       targets: [target({ token: validity(-0.7, 0.3) })],
     }],
