@@ -10,12 +10,16 @@ const BEARER = /\b(bearer|basic)\s+[\w.~+/=-]{8,}/gi;
 /** Names that mark their value as secret in URLs, arguments and log lines: `password=…`, `"token":"…"`. */
 const NAMED_SECRET =
   /((?:password|passwd|secret|token|api[-_]?key|credential)[\w-]*["']?\s*[=:]\s*["']?)([^\s"',&}]{6,})/gi;
-/** A user and a password in a URL. */
-const USER_INFO = /(\w+:\/\/)[^\s/@:]+:[^\s/@]+@/g;
+/** What comes before the host in a URL: a password with or without a user, or a token. */
+const USER_INFO = /(\w+:\/\/)[^\s/@"']+@/g;
 /** The unguessable segment of a webhook's path: API servers quote it when a call fails. */
 const SECRET_SEGMENT = /\/[0-9a-f]{48}(?=\/)/g;
 /** Copies of whole objects in annotations are removed: the values are elsewhere in the archive. */
 const WHOLE_OBJECTS = /(?:sourcepod-manifest|sourcepod-signature|last-applied-configuration|carried-changes)$/;
+/** Lists of pods whose entries have a name, and a value that may be secret. */
+const NAMED_VALUES: ReadonlySet<string> = new Set(['env', 'httpHeaders']);
+/** What a JSON patch of delegates changes of the same, or of command lines. */
+const SECRET_PATH = /\/(?:env|httpHeaders|args|command)(?:\/|$)/;
 const SECRET_FIELDS: ReadonlySet<string> =
   new Set(['token', 'access', 'password', 'bearer', 'privateKey', 'client-key-data', 'client-certificate-data']);
 
@@ -47,18 +51,20 @@ function redacted(value: unknown): unknown {
   if (typeof value === 'string') return redactedText(value);
   if (Array.isArray(value)) return value.map((one) => redacted(one));
   if (!isRecord(value)) return value;
-  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined).map(
+  const { path } = value;
+  const known = typeof path === 'string' && SECRET_PATH.test(path) ? withoutValue(value) : value;
+  return Object.fromEntries(Object.entries(known).filter(([, field]) => field !== undefined).map(
     ([key, field]) => [key, redactedField(key, field)],
   ));
 }
 
 function redactedField(key: string, value: unknown): unknown {
-  if (key === 'env' && Array.isArray(value)) return value.map((one) => withoutValue(one));
+  if (NAMED_VALUES.has(key) && Array.isArray(value)) return value.map((one) => withoutValue(one));
   if (key === 'args' || key === 'command') return Array.isArray(value) ? value.map(() => REDACTED) : value;
   if (SECRET_FIELDS.has(key) && typeof value === 'string') return REDACTED;
   return WHOLE_OBJECTS.test(key) && typeof value === 'string' ? REDACTED : redacted(value);
 }
 
-function withoutValue(variable: unknown): unknown {
+function withoutValue<T>(variable: T): T {
   return isRecord(variable) && 'value' in variable ? { ...variable, value: REDACTED } : variable;
 }

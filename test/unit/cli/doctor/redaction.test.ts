@@ -15,6 +15,8 @@ describe('C2-35: redactedText', () => {
     ['a sealed message with an empty part', `${JWT}.${'a'.repeat(20)}.${CANARY}`],
     ['a bearer', `authorization: Bearer ${CANARY}`],
     ['a password in a URL', `https://user:${CANARY}@host/path`],
+    ['a password in a URL without a user', `redis://:${CANARY}@host:6379`],
+    ['a token in a URL', `https://${CANARY}@host/path`],
     ['a password that is named', `--password=${CANARY}`],
     ['a token in JSON', `{"token":"${CANARY}"}`],
     ['a private key', `-----BEGIN EC PRIVATE KEY-----\n${CANARY}\n-----END EC PRIVATE KEY-----`],
@@ -32,7 +34,8 @@ describe('C2-35: redactedText', () => {
   it('leaves what is no secret', () => {
     const text =
       'reconcile failed for team-a/web-7c9: the tokens of the bucket ran out; see https://example.com:6443/apis';
-    assert.equal(redactedText(text), text);
+    const line = '{"server":"https://example.com:6443","user":"jane@example.com"}';
+    assert.deepEqual([redactedText(text), redactedText(line)], [text, line]);
   });
 
   it('has no say the second time', () => fc.assert(
@@ -53,6 +56,13 @@ describe('redactedObject', () => {
   const rows: readonly (readonly [string, object])[] = [
     ['the environment of a container', { spec: { containers: [{ env: [{ name: 'A', value: CANARY }] }] } }],
     ['its command line', { spec: { containers: [{ args: [CANARY], command: [CANARY] }] } }],
+    ['a header of a probe', {
+      spec: { containers: [{ livenessProbe: { httpGet: { httpHeaders: [{ name: 'X-Key', value: CANARY }] } } }] },
+    }],
+    ...['env/-', 'env/0/value', 'args/0', 'command'].map((path): readonly [string, object] => [
+      `what a policy writes to ${path} of a delegate`,
+      { patch: [{ op: 'add', path: `/spec/containers/0/${path}`, value: { name: 'A', value: CANARY } }] },
+    ]),
     ['the manifest that a proxy pod carries', {
       metadata: { annotations: { 'multicluster.admiralty.io/sourcepod-manifest': CANARY } },
     }],
@@ -69,6 +79,11 @@ describe('redactedObject', () => {
       assert.ok(!left.includes(CANARY) && !left.includes(JWT), left);
     });
   }
+
+  it('keeps what a policy changes otherwise', () => {
+    const patch = [{ op: 'add', path: '/spec/nodeSelector/disk', value: 'ssd' }];
+    assert.deepEqual(redactedObject({ patch }), { patch });
+  });
 
   it('keeps the name of a variable, and where it comes from', () => {
     const env = [{ name: 'A', value: CANARY }, { name: 'B', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } }];
