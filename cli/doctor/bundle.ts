@@ -2,19 +2,19 @@
 import { open } from 'node:fs/promises';
 import { Command } from 'commander';
 import { stringify } from 'yaml';
-import type { KubernetesObject } from '../../api/objects/core.ts';
+import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
 import { PARENT_CLUSTER_LABEL } from '../../api/objects/keys.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import {
-  CLUSTER_PLACEMENT_POLICIES, CLUSTER_SOURCES, CLUSTER_SUMMARIES, CLUSTER_TARGETS, CLUSTERSET_MEMBERS, DEPLOYMENTS,
-  CLUSTERSET_ENDPOINTS,
-  EVENTS, CLUSTERSET_GATEWAYS, INVITATIONS, JOIN_REQUESTS, LEASES, MUTATING_WEBHOOK_CONFIGURATIONS, NODES,
-  PLACEMENT_POLICIES,
-  POD_CHAPERONS, PODS, RESOURCE_SHARES, SECRET_COPIES, SECRETS, SERVICE_ACCOUNTS, SOURCES, TARGETS,
+  CLUSTER_DECISIONS, CLUSTER_PLACEMENT_POLICIES, CLUSTER_SOURCES, CLUSTER_SUMMARIES, CLUSTER_TARGETS,
+  CLUSTERSET_ENDPOINTS, CLUSTERSET_GATEWAYS, CLUSTERSET_MEMBERS, DEPLOYMENTS, EVENTS, INVITATIONS, JOIN_REQUESTS,
+  LEASES, MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACE_ELECTIONS, NODES, PLACEMENT_POLICIES, POD_CHAPERONS, PODS,
+  RESOURCE_SHARES, SECRET_COPIES, SECRETS, SERVICE_ACCOUNTS, SOURCE_LEASES, SOURCES, TARGET_DISCOVERIES, TARGETS,
   VALIDATING_WEBHOOK_CONFIGURATIONS,
 } from '../../api/resource-types.ts';
+import { EXPORTED_SERVICES } from '../../api/kinds/service-discovery.ts';
 import { PROXY_PODS, VIRTUAL_NODES } from '../../model/proxy/proxy-selection.ts';
-import type { ClusterClient, Selection } from '../../kubernetes/client/cluster-client.ts';
+import { pathOf, type ClusterClient, type Selection } from '../../kubernetes/client/cluster-client.ts';
 import { messageOf } from '../../process/errors.ts';
 import { version } from '../../process/version.ts';
 import { withClusterFlags, withInstallNamespace, type ClusterFlags } from '../clusters/cluster-flags.ts';
@@ -30,6 +30,8 @@ interface BundleFlags extends ClusterFlags {
 
 type Selected = readonly [type: ResourceType, selection: Selection];
 
+/** Of our pods. */
+const CONTAINER = 'isthmus';
 /** Timeout of one list in ms. */
 const LIST_MS = 10_000;
 
@@ -88,7 +90,7 @@ async function filesOf(
   };
   return [
     { name: 'about.yaml', text: yaml(redactedObject(about)) }, ...inSource,
-    ...(await logFiles(client, installNamespace, signal)), ...inTargets.flat(),
+    ...(await ownPodFiles(client, installNamespace, signal)), ...inTargets.flat(),
   ];
 }
 
@@ -96,10 +98,9 @@ function selectedInSource(namespace: string): readonly Selected[] {
   return [
     [CLUSTER_TARGETS, {}], [TARGETS, {}], [CLUSTER_SOURCES, {}],
     [SOURCES, {}], [CLUSTER_SUMMARIES, {}], [POD_CHAPERONS, {}], [INVITATIONS, {}], [JOIN_REQUESTS, {}],
-    [RESOURCE_SHARES, {}], [SECRET_COPIES, {}],
-    [PLACEMENT_POLICIES, {}], [
-      CLUSTER_PLACEMENT_POLICIES, {},
-    ], [CLUSTERSET_MEMBERS, {}], [CLUSTERSET_ENDPOINTS, {}], [CLUSTERSET_GATEWAYS, {}],
+    [RESOURCE_SHARES, {}], [SECRET_COPIES, {}], [SOURCE_LEASES, {}], [NAMESPACE_ELECTIONS, {}],
+    [PLACEMENT_POLICIES, {}], [CLUSTER_PLACEMENT_POLICIES, {}], [CLUSTER_DECISIONS, {}], [TARGET_DISCOVERIES, {}],
+    [CLUSTERSET_MEMBERS, {}], [CLUSTERSET_ENDPOINTS, {}], [CLUSTERSET_GATEWAYS, {}], [EXPORTED_SERVICES, {}],
     [MUTATING_WEBHOOK_CONFIGURATIONS, {}],
     [VALIDATING_WEBHOOK_CONFIGURATIONS, {}], [NODES, VIRTUAL_NODES], [PODS, PROXY_PODS], [EVENTS, {}],
     ...([DEPLOYMENTS, LEASES, SECRETS, SERVICE_ACCOUNTS] as readonly ResourceType[]).map(
@@ -126,20 +127,27 @@ async function objectFiles(
   }));
 }
 
-/** Logs of our own pods, where Isthmus runs in the cluster. */
-async function logFiles(
+/** Our own pods and their logs, where Isthmus runs in the cluster. */
+async function ownPodFiles(
   client: ClusterClient, namespace: string, signal: AbortSignal,
 ): Promise<readonly ArchivedFile[]> {
-  const pods = await client.list(PODS, { namespace }, signal).catch(() => []);
-  return Promise.all(pods.map(async ({ metadata: { name = '' } }) => {
-    const path =
-      `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(name)}/log` +
-        '?tailLines=5000&timestamps=true';
-    const text = await client.transport
-      .call<string>({ method: 'GET', path, read: (bytes: Buffer) => bytes.toString('utf8') }, signal)
-      .catch((error: unknown) => `${messageOf(error)}\n`);
-    return { name: `source/logs/${name.slice(0, 80)}.log`, text: redactedText(text) };
-  }));
+  const pods = await client.list(PODS, { namespace }, signal).catch(messageOf);
+  const name = 'source/own-pods.yaml';
+  if (typeof pods === 'string') return [{ name, text: `# ${pods}\n` }];
+  const logs = await Promise.all(pods.map((pod) => logFile(client, pod, signal)));
+  return [{ name, text: yaml(pods.map((pod) => redactedObject(pod))) }, ...logs];
+}
+
+async function logFile(
+  client: ClusterClient, { metadata: { namespace, name = '' }, spec: { containers } }: Pod, signal: AbortSignal,
+): Promise<ArchivedFile> {
+  const ours = containers.find((one) => one.name === CONTAINER) ?? containers[0]; // a mesh may have added others
+  const path = `${pathOf(PODS, { namespace, name })}/log`;
+  const query = { container: ours?.name, tailLines: '5000', timestamps: 'true' };
+  const text = await client.transport
+    .call<string>({ method: 'GET', path, query, read: (bytes: Buffer) => bytes.toString('utf8') }, signal)
+    .catch((error: unknown) => `${messageOf(error)}\n`);
+  return { name: `source/logs/${name.slice(0, 80)}.log`, text: redactedText(text) };
 }
 
 function yaml(value: unknown): string {
