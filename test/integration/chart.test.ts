@@ -350,6 +350,25 @@ describe('the chart', () => {
     assert.deepEqual([nodeSelector, container.resources.limits.cpu], [{ disk: 'ssd' }, 2]);
   });
 
+  it('gives the Job before an uninstall what all pods need to start in the cluster', async () => {
+    const job = (
+      await tools.render([
+        'defaults.podSecurityContext.runAsUser=4242', 'defaults.securityContext.runAsGroup=17',
+        'defaults.nodeSelector.pool=system', 'defaults.tolerations[0].key=dedicated',
+        'defaults.podAnnotations.mesh=off', 'defaults.podLabels.team=platform',
+      ])
+    ).find(({ kind }) => kind === 'Job') as unknown as { readonly spec: { readonly template: KubernetesObject } };
+    const { metadata: { annotations, labels }, spec } =
+      job.spec.template as KubernetesObject & { readonly spec: WorkloadPod };
+    const { nodeSelector, tolerations, securityContext, containers: [container] } = spec;
+    assert.deepEqual({ annotations, team: labels?.['team'], nodeSelector, tolerations }, {
+      annotations: { mesh: 'off' }, team: 'platform', nodeSelector: { pool: 'system' },
+      tolerations: [{ key: 'dedicated' }],
+    });
+    assert.equal(securityContext.runAsUser, 4242);
+    assert.ok(JSON.stringify(container.securityContext).includes('"runAsGroup":17'));
+  });
+
   it("takes every value of Admiralty's that means the same, and it does what it says", async () => {
     const objects = await tools.render(
       [...ADMIRALTY_VALUES.taken.map(([path, value]) => `${path}=${value}`), 'serviceMonitor.enabled=true'],
