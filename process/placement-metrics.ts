@@ -26,6 +26,8 @@ const rejections = counter(
 );
 
 const TARGET = ['target'] as const;
+/** What the free capacity of a target is counted of. */
+const FREE = ['cpu', 'memory', 'gpu', 'pods'] as const;
 const ready = gauge('isthmus_target_ready', 'Whether pods can be sent to the target.', TARGET);
 const roundTrip = gauge(
   'isthmus_target_round_trip_seconds', "Seconds of a round trip to the target's API server.", TARGET,
@@ -89,19 +91,23 @@ export interface TargetGauges {
   readonly isReady: boolean;
   readonly rttMs?: number | undefined;
   /** Amounts in base units by resource. */
-  readonly free: Readonly<Record<string, number>>;
+  readonly free: Readonly<Partial<Record<(typeof FREE)[number], number>>>;
 }
 
-/** Sets the gauges of a target. */
+/** Sets the gauges of a target, and removes those of amounts that are missing. */
 export function setTargetMetrics(target: string, { isReady, rttMs, free: amounts }: TargetGauges): void {
   ready.set({ target }, isReady ? 1 : 0);
   if (rttMs === undefined) roundTrip.remove({ target });
   else roundTrip.set({ target }, rttMs / 1_000);
-  for (const [resource, amount] of Object.entries(amounts)) free.set({ target, resource }, amount);
+  for (const resource of FREE) {
+    const amount = amounts[resource];
+    if (amount === undefined) free.remove({ target, resource });
+    else free.set({ target, resource }, amount);
+  }
 }
 
 /** Removes the series of a target. */
 export function deleteTargetMetrics(target: string): void {
   for (const metric of [ready, roundTrip, rejections]) metric.remove({ target });
-  for (const resource of ['cpu', 'memory', 'gpu', 'pods']) free.remove({ target, resource });
+  for (const resource of FREE) free.remove({ target, resource });
 }

@@ -123,14 +123,18 @@ function isSame(one: TargetStatus, other: TargetStatus): boolean {
 export function toTargetGauges(
   { conditions }: TargetStatus, summary: ClusterSummary | undefined, rttMs: number | undefined,
 ) {
-  const { amounts } = parseResourceList(summary?.free ?? {});
+  const isReachable = findCondition(conditions, 'Reachable')?.status !== 'False';
+  return {
+    isReady: findCondition(conditions, 'Ready')?.status === 'True', rttMs: isReachable ? rttMs : undefined,
+    free: isReachable && summary !== undefined ? freeFigures(summary) : {},
+  };
+}
+
+function freeFigures({ free }: ClusterSummary) {
+  const { amounts } = parseResourceList(free ?? {});
   const gpus = [...amounts].filter(([resource]) => resource.endsWith('/gpu'));
   const gpu = gpus.reduce((sum, [, count]) => sum + count, 0);
   // CPU amounts are in milli-CPU.
   const cpu = (amounts.get('cpu') ?? 0) / 1_000;
-  const free = { cpu, memory: amounts.get('memory') ?? 0, pods: amounts.get('pods') ?? 0, gpu };
-  const isReachable = findCondition(conditions, 'Reachable')?.status !== 'False';
-  return {
-    isReady: findCondition(conditions, 'Ready')?.status === 'True', rttMs: isReachable ? rttMs : undefined, free,
-  };
+  return { cpu, memory: amounts.get('memory') ?? 0, pods: amounts.get('pods') ?? 0, gpu };
 }

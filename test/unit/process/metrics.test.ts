@@ -78,7 +78,10 @@ describe('metrics', () => {
       'isthmus_target_free{target="ClusterTarget/test",resource="cpu"} 1.5',
     );
     setTargetMetrics('ClusterTarget/test', { isReady: false, rttMs: undefined, free: {} });
-    assert.equal(await line('isthmus_target_round_trip_seconds{'), undefined, 'none is known any more');
+    for (const name of ['isthmus_target_round_trip_seconds{', 'isthmus_target_free{']) {
+      assert.equal(await line(name), undefined, 'none is known any more');
+    }
+    setTargetMetrics('ClusterTarget/test', { isReady: true, rttMs: 4, free: { cpu: 1.5, pods: 7 } });
     const rejected = 'isthmus_scheduling_candidates_rejected_total{target="ClusterTarget/';
     assert.equal(await line(`${rejected}test"}`), `${rejected}test"} 1`);
     observeRejection('ClusterTarget/other');

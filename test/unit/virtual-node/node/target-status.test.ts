@@ -172,6 +172,12 @@ describe('toTargetGauges', () => {
     assert.equal(gauges({ ...withProblem('Forbidden'), rttMs: 4 }).rttMs, 4);
   });
 
+  it('have no free capacity of what cannot be reached or has said nothing yet', () => {
+    assert.deepEqual(figures(withProblem('Unreachable')).free, {});
+    assert.deepEqual(figures(observed({ summary: undefined })).free, {});
+    assert.deepEqual(figures(withProblem('Forbidden')).free, { cpu: 7.5, memory: 12 * 2 ** 30, pods: 90, gpu: 0 });
+  });
+
   it('says ready exactly when the condition says so: the alert hangs on it', () => {
     assert.equal(gauges(observed()).isReady, true);
     const lacking: readonly ObservedTarget[] = [
