@@ -132,6 +132,7 @@ describe('the dashboard', () => {
     for (const { title, type, description, fieldConfig, targets = [] } of panels.filter((one) => one.type !== 'row')) {
       assert.ok(description?.endsWith('.') === true && fieldConfig?.defaults.unit !== undefined, `${type} ${title}`);
       for (const { expr } of targets) {
+        assert.ok(!/^max by \((?!cluster\b)/.test(expr), `${title}: a state of one cluster hides that of another`);
         const series = [...expr.matchAll(/isthmus_\w+(?:\{[^}]*\})?/g)].map(([one]) => one);
         assert.ok(series.every((one) => one.includes('{cluster=~"$cluster"')), expr);
       }
