@@ -58,8 +58,13 @@ export function startTracing(settings: TraceSettings, logger: Logger): { readonl
     { connect: { timeout: LIMITS.timeoutMs }, headersTimeout: LIMITS.timeoutMs, bodyTimeout: LIMITS.timeoutMs },
   );
   let sending: Promise<void> | undefined;
+  let problem: string | undefined;
+  const told = (now: string | undefined): void => {
+    if (now !== undefined && now !== problem) logger.warn({ problem: now }, 'the collector takes no spans');
+    problem = now;
+  };
   const flush = (): Promise<void> => {
-    sending ??= sendAll({ ...settings, agent }, logger).finally(() => (sending = undefined));
+    sending ??= sendAll({ ...settings, agent }, told).finally(() => (sending = undefined));
     return sending;
   };
   const timer = setInterval(() => void flush(), LIMITS.everyMs);
@@ -75,11 +80,13 @@ export function startTracing(settings: TraceSettings, logger: Logger): { readonl
   return { stop };
 }
 
-async function sendAll(to: Collector, logger: Logger): Promise<void> {
+/** `told` what came of each batch, which is a problem or none. */
+async function sendAll(to: Collector, told: (problem: string | undefined) => void): Promise<void> {
   for (let batch = nextBatch(); batch.length > 0; batch = nextBatch()) {
     const problem = await send(to, batch);
     exported.inc({ outcome: problem === undefined ? 'sent' : 'failed' }, batch.length);
-    if (problem !== undefined) return logger.debug({ problem, spans: batch.length }, 'spans were not taken');
+    told(problem);
+    if (problem !== undefined) return;
   }
 }
 

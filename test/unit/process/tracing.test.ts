@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { describe, it } from 'node:test';
 import { pino } from 'pino';
+import { pollUntil } from '../../../cli/clusters/poll-until.ts';
 import type { Span } from '../../../model/proxy/trace.ts';
 import { isTracing, newSpanId, newTraceId, recordSpan, startTracing, traceSettings } from '../../../process/tracing.ts';
 import { SILENT } from '../../support/doubles/scripted-api-server.ts';
@@ -81,6 +82,23 @@ describe('spans', () => {
     const away = startTracing({ endpoint: 'http://127.0.0.1:1/v1/traces', headers: {}, resource: {} }, SILENT);
     recordSpan(span('s'));
     await away.stop();
+  });
+
+  it('that a collector refuses are told of once', async () => {
+    const lines: string[] = [];
+    const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) });
+    const collector = await SpanCollector.start();
+    collector.status = 415;
+    const tracing = startTracing({ endpoint: `${collector.url}/v1/traces`, headers: {}, resource: {} }, logger);
+    recordSpan(span('s'));
+    const isRefused = async () => collector.requests === 1 || undefined;
+    await pollUntil(isRefused, { forMs: 20_000, everyMs: 20 }, new AbortController().signal);
+    recordSpan(span('s'));
+    await tracing.stop();
+    assert.deepEqual([collector.requests, lines.map((line) => (JSON.parse(line) as { problem: string }).problem)], [
+      2, ['status 415'],
+    ]);
+    await collector.stop();
   });
 
   it('are given up soon after tracing stops where a collector takes connections and answers nothing',
