@@ -1,5 +1,4 @@
 // The screens of a page: each address with what is observed for it, alive while it is open.
-import { text } from 'node:stream/consumers';
 import { PODS } from '../api/resource-types.ts';
 import type { LiveStateFlags } from '../cli/placement/live-state.ts';
 import { pathOf, type ClusterClient } from '../kubernetes/client/cluster-client.ts';
@@ -103,11 +102,10 @@ export class Screens implements ScreenSource {
 
   async log({ namespace, name }: NamespacedName, container: string): Promise<string> {
     const path = `${pathOf(PODS, { namespace, name })}/log`;
-    const query = Object.entries({ container, tailLines: LOG_LINES, limitBytes: LOG_BYTES })
-      .map(([key, value]) => [key, String(value)] as const);
+    const query = [['container', container], ['tailLines', String(LOG_LINES)]] as const;
     return within(LOG_MS, this.#signal, async (signal) => {
       const { response } = await openExchange(this.#client.transport, { method: 'GET', path, query }, signal);
-      const [status, body] = [response.statusCode ?? 0, await text(response)];
+      const [status, body] = [response.statusCode ?? 0, await endOf(response)];
       if (status < 300) return body;
       throw toApiError({ status, retryAfter: undefined, body: Buffer.from(body) });
     });
@@ -151,6 +149,16 @@ export class Screens implements ScreenSource {
       },
     };
   }
+}
+
+/** The last whole lines of a body, as far as they fit: a limit in the request would cut off the newest ones. */
+async function endOf(body: AsyncIterable<Buffer>): Promise<string> {
+  let [end, isWhole] = [Buffer.alloc(0), true];
+  for await (const chunk of body) {
+    isWhole &&= end.length + chunk.length <= LOG_BYTES;
+    end = Buffer.concat([end, chunk]).subarray(-LOG_BYTES);
+  }
+  return end.subarray(isWhole ? 0 : end.indexOf('\n') + 1).toString('utf8');
 }
 
 /** A screen that is made of what these observe. */

@@ -6,6 +6,8 @@ import { Simulations } from '../../../dashboard/observe/simulations.ts';
 import { Screens } from '../../../dashboard/screens.ts';
 import type { OpenScreen } from '../../../dashboard/wire/screen-source.ts';
 import { virtualNodeName } from '../../../model/naming/names.ts';
+import { openCluster } from '../../../kubernetes/client/open-cluster.ts';
+import { AnsweringApiServer } from '../../support/doubles/answering-api-server.ts';
 import { ScriptedApiServer, status } from '../../support/doubles/scripted-api-server.ts';
 
 const simulate = new Simulations().of('viewer');
@@ -92,5 +94,29 @@ describe('a page that is closed', () => {
     const closing = screens.close();
     (await server.next()).answer(401, status(401, 'Unauthorized', 'Unauthorized'));
     await Promise.all([closing, moved]);
+  });
+});
+
+describe('a log', () => {
+  it('is shown with its newest lines where the last 500 are long', async (test) => {
+    const line = (number: number) => `${number} ${'x'.repeat(1_000)}\n`;
+    const log = Array.from({ length: 500 }, (_, number) => line(number)).join('');
+    const asked: string[] = [];
+    const server = await AnsweringApiServer.start((_method, { searchParams }) => {
+      asked.push(searchParams.toString());
+      const most = Number(searchParams.get('limitBytes') ?? log.length); // kubelets end there
+      return [200, log.slice(0, most)];
+    });
+    test.after(() => server.stop());
+    const kubeconfigPath = await server.kubeconfig();
+    const { client } = await openCluster({ kubeconfigPath, context: undefined, userAgent: 'test' });
+    test.after(() => client.transport.close());
+    const screens = new Screens({ client, signal: new AbortController().signal, simulate });
+    const shown = (await screens.log({ namespace: 'shop', name: 'web' }, 'main')).split('\n');
+    await screens.close();
+    assert.deepEqual(asked, ['container=main&tailLines=500']);
+    assert.equal(`${shown.at(-2)}\n`, line(499));
+    assert.match(shown[0] ?? '', /^\d+ x/);
+    assert.ok(shown.length > 200 && shown.length < 300, String(shown.length));
   });
 });
