@@ -66,12 +66,13 @@ export function gatewayJoinCommand(): Command {
 /** Joins: the key is generated here, and only the signing request leaves. Throws AppError. */
 export async function join(
   client: ClusterClient,
-  { token, clusterId, namespace, address, clusterCidr, serviceCidr }: JoinFlags & { readonly token: string },
+  { token: given, clusterId, namespace, address, clusterCidr, serviceCidr }: JoinFlags & { readonly token: string },
   signal: AbortSignal,
 ): Promise<string> {
   if (!isClusterId(clusterId)) {
     throw new AppError('BadInput', `--cluster-id must be a DNS label of at most 63 characters, not "${clusterId}".`);
   }
+  const token = given.replaceAll(/\s/g, ''); // terminals and mails wrap it
   const claims = readBrokerToken(token);
   if (claims === undefined) {
     throw new AppError('BadInput', 'The token of the broker is not valid; create one with "isthmus broker token".');

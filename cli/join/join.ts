@@ -91,7 +91,8 @@ export interface Joiner {
 export async function joinTarget(
   joiner: Joiner, progress: Progress, follow: (peering: Peering) => Promise<void> = async () => undefined,
 ): Promise<Peering> {
-  const { client, token, installNamespace } = joiner;
+  const { client, installNamespace } = joiner;
+  const token = joiner.token.replaceAll(/\s/g, ''); // terminals and mails wrap it
   const { signal } = progress;
   const data = toInvitationData(unverifiedData(token) ?? {});
   if (data === undefined) throw new AppError('BadInput', 'This is not a complete token of "isthmus invite".');

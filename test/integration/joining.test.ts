@@ -403,7 +403,8 @@ describe('an invitation', () => {
   it('makes a ClusterTarget that works, from the token alone', async () => {
     const lines: string[] = [];
     const peering = await joinTarget(
-      { client: source.client, token, installNamespace }, { tell: (line) => lines.push(line), signal },
+      { client: source.client, token: token.replaceAll(/.{80}/g, '$&\n'), installNamespace }, // as a terminal wraps it
+      { tell: (line) => lines.push(line), signal },
     );
     assert.equal(peering.name, 'eu-west');
     assert.ok(lines.every((line) => !line.includes(token) && !line.includes(bearer)));
