@@ -5,6 +5,7 @@ import { LEASES } from '../../api/resource-types.ts';
 import { within } from '../flow/abort.ts';
 import { isAlreadyExists, isConflict, isNotFound, unless } from '../flow/api-error.ts';
 import type { ClusterClient } from '../client/cluster-client.ts';
+import { AppError } from '../../process/errors.ts';
 import type { RequestedLease, Clocks, ObservedLease } from './lease-record.ts';
 
 /** Which Lease, for which candidate, and the clock of its timestamps. */
@@ -32,11 +33,19 @@ export class LeaseCalls {
     this.#options = options;
   }
 
-  /** Creates the Lease. Undefined when it already exists. */
+  /** Creates the Lease. Undefined when it already exists. Throws AppError `NotFound` without its namespace. */
   create(asked: RequestedLease, timeoutMs: number, signal: AbortSignal): Promise<Lease | undefined> {
     const { client, namespace, name, labels } = this.#options;
     const made: Lease = { metadata: { namespace, name, ...(labels && { labels }) }, spec: this.#spec(asked, 0, true) };
-    return client.withoutRateLimit(timeoutMs).create(LEASES, made, signal).catch(unless(isAlreadyExists));
+    return client.withoutRateLimit(timeoutMs).create(LEASES, made, signal).catch((error: unknown) => {
+      if (!isNotFound(error)) return unless(isAlreadyExists)(error);
+      throw new AppError(
+        'NotFound',
+        `This cluster has no namespace ${namespace}: run "isthmus install" first, or name with --namespace where ` +
+          'Isthmus is installed.',
+        { cause: error },
+      );
+    });
   }
 
   /** Undefined when it does not exist. */

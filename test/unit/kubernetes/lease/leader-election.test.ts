@@ -2,7 +2,11 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it, mock } from 'node:test';
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
 import type { LeaderElection } from '../../../../kubernetes/lease/leader-election.ts';
-import { LEASE_TIMINGS, QUICK_LEASE_TIMINGS } from '../../../../kubernetes/lease/lease-record.ts';
+import type { ClusterClient } from '../../../../kubernetes/client/cluster-client.ts';
+import { LeaseCalls } from '../../../../kubernetes/lease/lease-calls.ts';
+import {
+  LEASE_TIMINGS, QUICK_LEASE_TIMINGS, type RequestedLease,
+} from '../../../../kubernetes/lease/lease-record.ts';
 import { LeaseDuration } from '../../../../kubernetes/lease/lease-duration.ts';
 import type { CallFate } from '../../../support/doubles/lease-store.ts';
 import { QUICK, VirtualElections } from '../../../support/doubles/virtual-elections.ts';
@@ -372,5 +376,16 @@ describe('LeaderElection in virtual time', () => {
     assert.equal(election.holds(), true);
     await world.pass(100);
     assert.deepEqual([election.holds(), election.msLeft()], [false, 0]);
+  });
+});
+
+it('a Lease whose namespace is missing says what to run first', async () => {
+  const missing = new ApiError(404, 'NotFound', 'namespaces "ns" not found');
+  const client = { withoutRateLimit: () => ({ create: () => Promise.reject(missing) }) } as unknown as ClusterClient;
+  const calls = new LeaseCalls(
+    { client, namespace: 'ns', name: 'lease', identity: 'a', clocks: { monotonic: () => 0, wall: () => 0 } },
+  );
+  await assert.rejects(calls.create({ leaseMs: 5_000 } as RequestedLease, 1_000, new AbortController().signal), {
+    code: 'NotFound', message: /^This cluster has no namespace ns: run "isthmus install" first, or name/,
   });
 });
