@@ -94,7 +94,7 @@ export const BOUND_IN_GROUP_ANNOTATION = `${ADMIRALTY_PREFIX}bound-in-group`;
 /** Annotation on a bound proxy pod, set by the Binding, read by users: target of its delegate, as `kind/name`. */
 export const TARGET_ANNOTATION = `${ADMIRALTY_PREFIX}target`;
 /** Annotation on PodChaperons and delegates, set by the scheduler, and on a bound proxy pod, set by the Binding, read
- * by the feedback controller: digest of the mutable parts of the spec that the delegate was made of. */
+ * by the feedback controller: digests of what may change of the pod that the delegate was made of. */
 export const SPEC_AT_BIND_ANNOTATION = `${ADMIRALTY_PREFIX}spec-at-bind`;
 /** Annotation on PodChaperons, set by the feedback controller, and on delegate pods, set by their creator: the user's
  * changes of the running pod, as JSON. */

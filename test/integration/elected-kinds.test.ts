@@ -2,12 +2,14 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
-import { ELECT_ANNOTATION, PARENT_UID_LABEL } from '../../api/objects/keys.ts';
+import { ADMIRALTY_PREFIX, ELECT_ANNOTATION, PARENT_UID_LABEL } from '../../api/objects/keys.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import {
   CLUSTER_SOURCES, CONFIG_MAPS, DEPLOYMENTS, PODS, SECRETS, SERVICE_ACCOUNTS,
 } from '../../api/resource-types.ts';
 import { pollUntil } from '../../cli/clusters/poll-until.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { ApiError } from '../../kubernetes/flow/api-error.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import { runForAnnotation } from '../../sandbox/plan/kwok-stages.ts';
 import { textOf } from '../support/docs/documented-blocks.ts';
@@ -27,6 +29,7 @@ const DAEMON_SETS = kind('apps', 'daemonsets', 'DaemonSet');
 const PRIORITY_CLASSES = kind('scheduling.k8s.io', 'priorityclasses', 'PriorityClass', false);
 const RUNTIME_CLASSES = kind('node.k8s.io', 'runtimeclasses', 'RuntimeClass', false);
 const PERSISTENT_VOLUMES = kind('', 'persistentvolumes', 'PersistentVolume', false);
+const DISRUPTION_BUDGETS = kind('policy', 'poddisruptionbudgets', 'PodDisruptionBudget');
 const PERSISTENT_VOLUME_CLAIMS = kind('', 'persistentvolumeclaims', 'PersistentVolumeClaim');
 
 let world: IsthmusWorld;
@@ -62,6 +65,12 @@ async function createInTargets(type: ResourceType, name: string, object: object)
 }
 
 const createPod = (name: string, spec: object = {}): Promise<void> => create(PODS, name, template(name, spec));
+
+const ON_LINUX = { nodeSelector: { 'kubernetes.io/os': 'linux' } };
+
+function patchPod(name: string, spec: object): Promise<unknown> {
+  return world.source.client.patch(PODS, { namespace: NAMESPACE, name }, { patchType: 'merge', patch: { spec } });
+}
 
 function proxies(app: string): readonly Pod[] {
   return inNamespace(world.source.pods.objects, NAMESPACE).filter(({ metadata }) => metadata.labels?.['app'] === app);
@@ -116,11 +125,20 @@ function unlessUnknownClass(error: unknown): undefined {
   assert.match(String(error), /no PriorityClass with name/);
 }
 
+function evict(client: ClusterClient, name: string): Promise<unknown> {
+  const path = `/api/v1/namespaces/${NAMESPACE}/pods/${name}/eviction`;
+  const body = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { namespace: NAMESPACE, name } };
+  return client.transport.call({ method: 'POST', path, body });
+}
+
+const isHeldUp = (error: unknown): boolean => error instanceof ApiError && error.status === 429;
+
 /** What each row of the page is like: the workload is made, and what the page says is awaited. */
 const WORKLOADS: Readonly<Record<string, () => Promise<void>>> = {
   'bare pod': async () => {
-    await createPod('bare');
+    await createPod('bare', ON_LINUX);
     await run('bare');
+    await assert.rejects(patchPod('bare', ON_LINUX), /pod updates may not change fields/);
     await world.source.client.delete(PODS, { namespace: NAMESPACE, name: 'bare' });
     await until('it is gone', () => proxies('bare').length === 0);
   },
@@ -178,9 +196,27 @@ const WORKLOADS: Readonly<Record<string, () => Promise<void>>> = {
     await until('it is gated', () => isGated() === 'SchedulingGated');
     assert.deepEqual(world.targets.flatMap(({ chaperons }) => inNamespace(chaperons.objects, NAMESPACE))
       .filter(({ metadata }) => metadata.labels?.[PARENT_UID_LABEL] === proxies('gated')[0]?.metadata.uid), []);
-    const patch = { spec: { schedulingGates: [] } };
-    await world.source.client.patch(PODS, { namespace: NAMESPACE, name: 'gated' }, { patchType: 'merge', patch });
+    await patchPod('gated', ON_LINUX);
+    await patchPod('gated', { schedulingGates: [] });
     await run('gated');
+    assert.equal(delegatesOf('gated')[0]?.spec.nodeSelector, undefined);
+  },
+  'PodDisruptionBudget': async () => {
+    await createPod('guarded');
+    await run('guarded');
+    const [delegate] = delegatesOf('guarded');
+    const target = world.targets.find(({ pods }) => pods.objects.includes(delegate!))!;
+    const budget = (key: string): object =>
+      ({ spec: { minAvailable: 1, selector: { matchLabels: { [key]: 'guarded' } } } });
+    await create(DISRUPTION_BUDGETS, 'guarded', budget('app'));
+    await assert.rejects(evict(world.source.client, 'guarded'), isHeldUp);
+    const name = delegate?.metadata.name ?? '';
+    const metadata = { namespace: NAMESPACE, name: 'guarded' };
+    await target.client.create(DISRUPTION_BUDGETS, { ...budget(`${ADMIRALTY_PREFIX}app`), metadata });
+    await assert.rejects(evict(target.client, name), isHeldUp);
+    await target.client.delete(DISRUPTION_BUDGETS, metadata);
+    await evict(target.client, name);
+    await until('it is gone', () => proxies('guarded').length === 0);
   },
   'pod with `nodeName`': () =>
     assert.rejects(createPod('named', { nodeName: 'some-node' }), /spec\.nodeName is set.*remove spec\.nodeName/),
