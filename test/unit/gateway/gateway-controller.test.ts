@@ -6,12 +6,12 @@ import { CLUSTERSET_ENDPOINTS, CLUSTERSET_MEMBERS, SECRETS } from '../../../api/
 import { toGatewaySecret } from '../../../gateway/broker/gateway-secret.ts';
 import { GatewayController } from '../../../gateway/gateway-controller.ts';
 import { identityOf, makeAuthority, until } from '../../support/doubles/gateway-world.ts';
-import { HeldCluster } from '../../support/doubles/held-cluster.ts';
+import { FakeCluster } from '../../support/doubles/fake-cluster.ts';
 import { SILENT } from '../../support/doubles/scripted-api-server.ts';
 import { member, NAMESPACE } from '../pod-plane/nodes/plane-objects.ts';
 
 it('a cluster that joins again under another ID has a connection to the one that took its former ID', async (t) => {
-  const [authority, cluster, stop] = [await makeAuthority(), new HeldCluster(), new AbortController()];
+  const [authority, cluster, stop] = [await makeAuthority(), new FakeCluster(), new AbortController()];
   const joinAs = async (clusterId: string) => cluster.put(
     SECRETS, toGatewaySecret(NAMESPACE, { clusterId, addresses: [], ...(await identityOf(authority, clusterId)) }),
   );

@@ -251,7 +251,7 @@ describe('a candidate that waits for its target', () => {
       const world = await aSchedulingWorld(t, ['a']);
       const a = world.target('a');
       await world.put(large('u'));
-      a.say('u', GATED);
+      a.setStatus('u', GATED);
       await close(world);
       assert.deepEqual(a.holds, []);
       assert.match(writesOf(world).join(), reason);
@@ -260,7 +260,7 @@ describe('a candidate that waits for its target', () => {
   it('stays in a cordoned target whose cordon the pod tolerates', async (t) => {
     const { world, a } = await sent(t, withSpec({ tolerations: [{ operator: 'Exists' }] }));
     await world.node('a', { unschedulable: true });
-    a.say('u', SCHEDULED);
+    a.setStatus('u', SCHEDULED);
     await world.settled();
     assert.deepEqual(writesOf(world), ['bind admiralty-a']);
   });

@@ -173,9 +173,9 @@ describe('toTargetGauges', () => {
   });
 
   it('have no free capacity of what cannot be reached or has said nothing yet', () => {
-    assert.deepEqual(figures(withProblem('Unreachable')).free, {});
-    assert.deepEqual(figures(observed({ summary: undefined })).free, {});
-    assert.deepEqual(figures(withProblem('Forbidden')).free, { cpu: 7.5, memory: 12 * 2 ** 30, pods: 90, gpu: 0 });
+    assert.deepEqual(gauges(withProblem('Unreachable')).free, {});
+    assert.deepEqual(gauges(observed({ summary: undefined })).free, {});
+    assert.deepEqual(gauges(withProblem('Forbidden')).free, { cpu: 7.5, memory: 12 * 2 ** 30, pods: 90, gpu: 0 });
   });
 
   it('says ready exactly when the condition says so: the alert hangs on it', () => {
