@@ -16,14 +16,10 @@ import {
   startAdmissionServer, type AdmissionServer, type AdmissionServerOptions,
 } from '../../webhook/server/admission-server.ts';
 import { NAMESPACE_PATH } from '../../api/admission-rules.ts';
-import { reviewOf } from '../support/objects/admission.ts';
+import { ELECTED_POD, reviewOf } from '../support/objects/admission.ts';
 import { SILENT } from '../support/doubles/scripted-api-server.ts';
 
-const POD = {
-  metadata: { name: 'web', namespace: 'default', annotations: { [ELECT_ANNOTATION]: '' } },
-  spec: { containers: [{ name: 'c', image: 'i' }] },
-};
-const GOOD = JSON.stringify(reviewOf(POD));
+const GOOD = JSON.stringify(reviewOf(ELECTED_POD));
 const HEAD = 'POST /mutate--v1-pod HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n';
 
 let authority: CertificateAuthority;
@@ -137,7 +133,7 @@ describe('a second request before the first was answered', () => {
     const both = await open(small);
     both.on('error', () => undefined);
     both.resume();
-    const body = JSON.stringify(reviewOf(POD, { namespace: 'default' }));
+    const body = JSON.stringify(reviewOf(ELECTED_POD, { namespace: 'default' }));
     const head = `POST ${NAMESPACE_PATH} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n`;
     both.write(`${head}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}${HEAD}content-length: 8000\r\n\r\n`);
     await once(both, 'close');
@@ -153,7 +149,7 @@ describe('a second request before the first was answered', () => {
 
 describe('bodies', () => {
   it('C2-19: a review with an object and an old one of 3 MiB each is read', async () => {
-    const large = { ...POD, spec: { ...POD.spec, filler: 'x'.repeat(3 * 1024 * 1024) } };
+    const large = { ...ELECTED_POD, spec: { ...ELECTED_POD.spec, filler: 'x'.repeat(3 * 1024 * 1024) } };
     const { response } = await post(pool, JSON.stringify(reviewOf(large, { oldObject: large, operation: 'UPDATE' })));
     assert.deepEqual(response, { uid: 'review-uid', allowed: true });
   });

@@ -4,21 +4,16 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Pool } from 'undici';
-import { ELECT_ANNOTATION } from '../../api/objects/keys.ts';
 import { createAuthority, type KeyPair } from '../../process/crypto/certificate-authority.ts';
 import { AdmissionMetrics } from '../../webhook/server/admission-metrics.ts';
 import { startAdmissionServer, type AdmissionServer } from '../../webhook/server/admission-server.ts';
-import { reviewOf } from '../support/objects/admission.ts';
+import { ELECTED_POD, reviewOf } from '../support/objects/admission.ts';
 import { ATTACKS } from '../support/attackers/hostile-clients.ts';
 import { startHostileProcess } from '../support/attackers/hostile-process.ts';
 import { SILENT } from '../support/doubles/scripted-api-server.ts';
 
 const SEGMENT = '0123456789abcdef'.repeat(3);
-const POD = {
-  metadata: { name: 'web', namespace: 'default', annotations: { [ELECT_ANNOTATION]: '' } },
-  spec: { containers: [{ name: 'c', image: 'i' }] },
-};
-const GOOD = JSON.stringify(reviewOf(POD));
+const GOOD = JSON.stringify(reviewOf(ELECTED_POD));
 const REVIEWS = 400;
 
 let pair: KeyPair;

@@ -11,13 +11,9 @@ import { createAuthority, type CertificateAuthority } from '../../process/crypto
 import { AdmissionMetrics } from '../../webhook/server/admission-metrics.ts';
 import { startAdmissionServer, type AdmissionServer } from '../../webhook/server/admission-server.ts';
 import type { AdmissionResponse } from '../../webhook/review/admission-review.ts';
-import { reviewOf } from '../support/objects/admission.ts';
+import { ELECTED_POD, reviewOf } from '../support/objects/admission.ts';
 
-const POD = {
-  metadata: { name: 'web', namespace: 'default', annotations: { [ELECT_ANNOTATION]: '' } },
-  spec: { containers: [{ name: 'c', image: 'i' }] },
-};
-const GOOD = JSON.stringify(reviewOf(POD));
+const GOOD = JSON.stringify(reviewOf(ELECTED_POD));
 
 /**
  * Most bytes that the heap may grow by over 5,000 bad bodies and 250 reviews: one kept string of 400 bytes for each
@@ -89,7 +85,7 @@ describe('the admission server among 10,000 random and mutated bodies', { timeou
     {
       weight: 1,
       arbitrary: fc.constant(Buffer.from(
-        JSON.stringify(reviewOf(POD))
+        JSON.stringify(reviewOf(ELECTED_POD))
           .replace('"containers"', `"x":${'['.repeat(50_000)}${']'.repeat(50_000)},"containers"`),
       )),
     },

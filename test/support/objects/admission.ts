@@ -1,6 +1,7 @@
 // Reviews for tests of the webhook: a pod in, the answer and the pod after its patch out.
 import jsonPatch from 'fast-json-patch';
 import type { Pod } from '../../../api/objects/core.ts';
+import { ELECT_ANNOTATION } from '../../../api/objects/keys.ts';
 import { admitPod } from '../../../webhook/admission/admit-pod.ts';
 import type { AdmissionContext } from '../../../webhook/review/admission-answer.ts';
 import {
@@ -9,6 +10,12 @@ import {
 
 /** Who creates pods unless a test says otherwise. */
 const USER = 'system:serviceaccount:kube-system:replicaset-controller';
+
+/** An elected pod that admission accepts. */
+export const ELECTED_POD = {
+  metadata: { name: 'web', namespace: 'default', annotations: { [ELECT_ANNOTATION]: '' } },
+  spec: { containers: [{ name: 'c', image: 'i' }] },
+};
 
 /** A review of the creation of a pod, as an API server sends it. */
 export function reviewOf(pod: unknown, request: object = {}, apiVersion = 'admission.k8s.io/v1'): object {

@@ -6,7 +6,6 @@ import { after, before, describe, it, type TestContext } from 'node:test';
 import { connect } from 'node:tls';
 import { Pool } from 'undici';
 import { pino } from 'pino';
-import { ELECT_ANNOTATION } from '../../../../api/objects/keys.ts';
 import {
   createAuthority, type CertificateAuthority, type KeyPair,
 } from '../../../../process/crypto/certificate-authority.ts';
@@ -17,14 +16,10 @@ import {
 import { DEADLINES } from '../../../../webhook/server/tls-server.ts';
 import type { AdmissionResponse } from '../../../../webhook/review/admission-review.ts';
 import { probeEvent } from '../../../../webhook/registration/missing-rules.ts';
-import { reviewOf } from '../../../support/objects/admission.ts';
+import { ELECTED_POD, reviewOf } from '../../../support/objects/admission.ts';
 import { closedSocket } from '../../../support/faults/closed-socket.ts';
 
-const POD = {
-  metadata: { name: 'web', namespace: 'default', annotations: { [ELECT_ANNOTATION]: '' } },
-  spec: { containers: [{ name: 'c', image: 'i' }] },
-};
-const GOOD = JSON.stringify(reviewOf(POD));
+const GOOD = JSON.stringify(reviewOf(ELECTED_POD));
 
 let authority: CertificateAuthority;
 let pair: KeyPair;
@@ -113,7 +108,8 @@ describe('the admission server', () => {
   it('answers reviews with their uid, and counts them', async () => {
     const { response } = await post(pool, GOOD);
     assert.ok(response?.uid === 'review-uid' && response.allowed && response.patch !== undefined);
-    const denied = await post(pool, JSON.stringify(reviewOf({ ...POD, spec: { ...POD.spec, nodeName: 'n' } })));
+    const withNode = { ...ELECTED_POD, spec: { ...ELECTED_POD.spec, nodeName: 'n' } };
+    const denied = await post(pool, JSON.stringify(reviewOf(withNode)));
     assert.equal(denied.response?.status?.reason, 'NodeNameSet');
     const { body } = await pool.request({ method: 'GET', path: '/metrics' });
     const text = await body.text();
@@ -124,7 +120,9 @@ describe('the admission server', () => {
 
   it('answers with the uid also when something of ours fails', async () => {
     const { response } =
-      await post(pool, JSON.stringify(reviewOf({ ...POD, metadata: { ...POD.metadata, finalizers: [7] } })));
+      await post(pool, JSON.stringify(reviewOf({
+        ...ELECTED_POD, metadata: { ...ELECTED_POD.metadata, finalizers: [7] },
+      })));
     assert.deepEqual([response?.uid, response?.allowed, response?.status?.code], ['review-uid', false, 500]);
   });
 
@@ -144,7 +142,7 @@ describe('the admission server', () => {
 
   it('C2-19: takes 7 MB and turns 9 MB away', async () => {
     const large = (bytes: number): string =>
-      JSON.stringify(reviewOf({ ...POD, spec: { ...POD.spec, filler: 'x'.repeat(bytes) } }));
+      JSON.stringify(reviewOf({ ...ELECTED_POD, spec: { ...ELECTED_POD.spec, filler: 'x'.repeat(bytes) } }));
     assert.equal((await post(pool, large(7_000_000))).response?.allowed, true);
     assert.equal((await post(pool, large(9_000_000))).status, 413);
   });
