@@ -1,6 +1,9 @@
 // `isthmus offload namespace` and `unoffload`: elects all new pods of a namespace, or stops doing so.
 import { Command, Option } from 'commander';
-import { NAMESPACE_ELECT_LABEL, NAMESPACE_ELECT_VALUE } from '../../api/objects/keys.ts';
+import type { StringMap } from '../../api/objects/core.ts';
+import {
+  NAMESPACE_ELECT_LABEL, NAMESPACE_ELECT_VALUE, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE,
+} from '../../api/objects/keys.ts';
 import {
   NAMESPACE_ELECTION_NAME, type ElectionStrategy, type NamespaceElection, type TargetSelector,
 } from '../../api/kinds/namespace-election.ts';
@@ -66,22 +69,30 @@ async function offload(kind: string, name: string, flags: OffloadFlags): Promise
 
 async function unoffload(kind: string, name: string, flags: ClusterFlags): Promise<void> {
   requireNamespace(kind, name);
-  await withCluster(flags, 'offload', async ({ client }, signal) => {
-    await requireOffloaded(client, name, signal);
+  const labels = await withCluster(flags, 'offload', async ({ client }, signal) => {
+    const before = await labelsOfOffloaded(client, name, signal);
     await label(client, name, null, signal);
     await client.delete(NAMESPACE_ELECTIONS, { namespace: name, name: NAMESPACE_ELECTION_NAME }, {}, signal)
       .catch(unless(isNotFound));
+    return before;
   });
-  console.log(`Pods of namespace ${name} are elected by their annotation alone again.`);
+  const optIn = `${NAMESPACE_OPT_IN_LABEL}=${NAMESPACE_OPT_IN_VALUE}`;
+  console.log(
+    `Pods of namespace ${name} are elected by their annotation alone again` + (
+      labels[NAMESPACE_OPT_IN_LABEL] === NAMESPACE_OPT_IN_VALUE
+        ? '.' : ` once it has opted in: kubectl label namespace ${name} ${optIn}`
+    ),
+  );
 }
 
-/** Throws AppError `NotFound` for a namespace that does not exist or is not offloaded. */
-async function requireOffloaded(client: ClusterClient, name: string, signal: AbortSignal): Promise<void> {
+/** Labels of a namespace. Throws AppError `NotFound` where it does not exist or is not offloaded. */
+async function labelsOfOffloaded(client: ClusterClient, name: string, signal: AbortSignal): Promise<StringMap> {
   const namespace = await client.get(NAMESPACES, { name }, signal).catch(unless(isNotFound));
   if (namespace === undefined) throw new AppError('NotFound', `This cluster has no namespace ${name}.`);
   const election = await client.get(NAMESPACE_ELECTIONS, { namespace: name, name: NAMESPACE_ELECTION_NAME }, signal)
     .catch(unless(isNotFound));
-  if (election !== undefined || namespace.metadata.labels?.[NAMESPACE_ELECT_LABEL] === NAMESPACE_ELECT_VALUE) return;
+  const { labels = {} } = namespace.metadata;
+  if (election !== undefined || labels[NAMESPACE_ELECT_LABEL] === NAMESPACE_ELECT_VALUE) return labels;
   const offloaded = (
     await client.list(NAMESPACES, { labelSelector: `${NAMESPACE_ELECT_LABEL}=${NAMESPACE_ELECT_VALUE}` }, signal)
   ).map(({ metadata }) => metadata.name);

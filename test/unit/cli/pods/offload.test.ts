@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { electionOf, parseSelector } from '../../../../cli/pods/offload.ts';
+import { AnsweringApiServer } from '../../../support/doubles/answering-api-server.ts';
+import { isthmusHere } from '../../../support/processes/command-in-process.ts';
 
 describe('offload', () => {
   const flags = { strategy: 'Remote', mapping: 'EnforceSameName' } as const;
@@ -32,5 +34,24 @@ describe('offload', () => {
     assert.throws(
       () => electionOf('namespace', 'x', { ...flags, mapping: 'DefaultName' }), /namespace of the same name/,
     );
+  });
+});
+
+describe('isthmus unoffload', () => {
+  const elected = { 'isthmus.dev/elect': 'all' };
+  for (const [which, labels, more] of [
+    ['that has opted in', { ...elected, 'multicluster-scheduler': 'enabled' }, ''],
+    [
+      'that has not opted in, whose annotated pods would run in the source', elected,
+      ' once it has opted in: kubectl label namespace team-a multicluster-scheduler=enabled',
+    ],
+  ] as const) it(`says what elects pods of a namespace ${which}`, async (t) => {
+    const server = await AnsweringApiServer.start(
+      { namespaces: [{ metadata: { name: 'team-a', labels } }], namespaceelections: [] }, () => [200, {}],
+    );
+    t.after(() => server.stop());
+    const ended = await isthmusHere('unoffload', 'namespace', 'team-a', '--kubeconfig', await server.kubeconfig());
+    const stdout = `Pods of namespace team-a are elected by their annotation alone again${more || '.'}\n`;
+    assert.deepEqual(ended, { stdout, stderr: '', code: 0 });
   });
 });
