@@ -10,11 +10,17 @@ import { AppError } from '../../process/errors.ts';
 import { createReceiver, restoreReceiver, type Receiver } from '../../process/crypto/sealed-message.ts';
 import { isOfIsthmus, removeOwn } from '../clusters/own-objects.ts';
 
+/** The key of a peering, and whether it was made just now: nobody can have been admitted by it before. */
+export interface JoinKey {
+  readonly receiver: Receiver;
+  readonly isNew: boolean;
+}
+
 /**
  * The key of this peering from its Secret in the source; creates it when missing. Throws AppError `BadInput` when the
  * Secret holds no key.
  */
-export async function storedJoinKey(client: ClusterClient, peering: Peering, signal: AbortSignal): Promise<Receiver> {
+export async function storedJoinKey(client: ClusterClient, peering: Peering, signal: AbortSignal): Promise<JoinKey> {
   const at = joiningSecret(peering);
   const found = await client.get(SECRETS, at, signal).catch(unless(isNotFound));
   if (found === undefined) return newReceiver(client, peering, signal);
@@ -24,19 +30,19 @@ export async function storedJoinKey(client: ClusterClient, peering: Peering, sig
       'joins. Choose another --name, or rename it.',
   );
   const receiver = await restoreReceiver(Buffer.from(found.data?.['key'] ?? '', 'base64').toString('utf8'));
-  if (receiver !== undefined) return receiver;
+  if (receiver !== undefined) return { receiver, isNew: false };
   throw new AppError(
     'BadInput', `Secret ${at.namespace}/${at.name} has no key to continue joining with; delete it and try again.`,
   );
 }
 
-async function newReceiver(client: ClusterClient, peering: Peering, signal: AbortSignal): Promise<Receiver> {
+async function newReceiver(client: ClusterClient, peering: Peering, signal: AbortSignal): Promise<JoinKey> {
   const receiver = await createReceiver();
   const data = { key: Buffer.from(receiver.privateKey, 'utf8').toString('base64') };
   const secret: Secret = { metadata: { ...joiningSecret(peering), labels: PART_OF }, type: 'Opaque', data };
   try {
     await client.create(SECRETS, secret, signal);
-    return receiver;
+    return { receiver, isNew: true };
   } catch (error) {
     if (isAlreadyExists(error)) return storedJoinKey(client, peering, signal); // somebody else joins concurrently
     if (isNotFound(error)) throw new AppError(
@@ -48,7 +54,7 @@ async function newReceiver(client: ClusterClient, peering: Peering, signal: Abor
   }
 }
 
-/** Deletes the key after joining, so that no command can resume with it. */
+/** Deletes the key after joining, or where nobody was admitted by it, so that no command can resume with it. */
 export async function deleteJoinKey(client: ClusterClient, peering: Peering, signal: AbortSignal): Promise<void> {
   await removeOwn(client, { type: SECRETS, at: joiningSecret(peering) }, isOfIsthmus, signal);
 }

@@ -110,8 +110,11 @@ export async function joinTarget(
   if (data.namespace === undefined) {
     await ensureInstallNamespace(client, installNamespace, PEER_FIELD_MANAGER, progress);
   }
-  const receiver = await storedJoinKey(client, peering, signal);
-  const granted = await askTarget(peering, { token, data, receiver, route: joiner.route }, progress);
+  const { receiver, isNew } = await storedJoinKey(client, peering, signal);
+  const refused = async (): Promise<void> => {
+    if (isNew) await deleteJoinKey(client, peering, signal); // else an earlier command may have been let in by it
+  };
+  const granted = await askTarget(peering, { token, data, receiver, route: joiner.route, refused }, progress);
   const kubeconfig = targetKubeconfig(
     peering, { server: data.server, certificateAuthority: data.certificateAuthority, token: granted.token },
   );
@@ -129,10 +132,12 @@ interface OpenInvitation {
   readonly data: InvitationData;
   readonly receiver: Receiver;
   readonly route: GatewayRoute | undefined;
+  /** Called where the target has refused. */
+  readonly refused: () => Promise<void>;
 }
 
 async function askTarget(
-  peering: Peering, { token, data, receiver, route }: OpenInvitation, progress: Progress,
+  peering: Peering, { token, data, receiver, route, refused }: OpenInvitation, progress: Progress,
 ): Promise<Pick<GrantedAccess, 'token' | 'expirationTimestamp'>> {
   const { server, certificateAuthority, bearer, installNamespace: namespace } = data;
   const text = targetKubeconfig(peering, { server, certificateAuthority, token: bearer });
@@ -147,6 +152,7 @@ async function askTarget(
     const stored = await request(target, namespace, spec, progress.signal);
     const status = await untilAnswered(target, { namespace, name: stored.metadata.name ?? '' }, progress);
     if (status.phase !== 'Accepted') {
+      await refused();
       throw new AppError('InvitationRefused', `The target refuses (${status.reason}): ${status.message}.`);
     }
     const granted = await receiver.open(status.access ?? '').then(parseGrant, () => undefined);

@@ -459,6 +459,8 @@ describe('an invitation', () => {
     const isRefused = (error: unknown) =>
       error instanceof AppError && error.code === 'InvitationRefused' && /AlreadyRedeemed/.test(error.message);
     await assert.rejects(joinTarget({ client: source.client, token, installNamespace }, quiet), isRefused);
+    const left = await source.client.list(SECRETS, { namespace: installNamespace });
+    assert.ok(left.every(({ metadata }) => metadata.name?.startsWith('isthmus-joining-') !== true), 'no key is left');
   });
 
   it('whose address or pin was changed never gets as far as the source\'s data', async () => {

@@ -191,7 +191,7 @@ describe('an invitation', () => {
 describe('the key of a source that joins', () => {
   const peering = { name: 'eu', sourceId: 'source', installNamespace: 'isthmus-system' };
   const at = { namespace: 'isthmus-system', name: joiningSecretName(peering) };
-  const read = (cluster: MemoryCluster) => storedJoinKey(cluster.client, peering, signal);
+  const read = async (cluster: MemoryCluster) => (await storedJoinKey(cluster.client, peering, signal)).receiver;
 
   it('is made once: what was sealed for it before an interruption is opened after it', async () => {
     const cluster = new MemoryCluster();
