@@ -28,7 +28,8 @@ const COLOURS = `
 
 const FRAME = `
 * { box-sizing: border-box; }
-body { margin: 0; background: var(--page); color: var(--text); font: 15px/1.5 system-ui, sans-serif; }
+body { margin: 0; background: var(--page); color: var(--text); font: 15px/1.5 system-ui, sans-serif;
+  overflow-wrap: anywhere; }
 header { display: flex; flex-wrap: wrap; align-items: center; gap: 4px 28px; padding: 10px 24px;
   background: var(--bar); color: var(--bar-text); }
 .brand { font-size: 17px; letter-spacing: .02em; }
@@ -156,7 +157,7 @@ const WAY = `
 .failed .state { color: var(--bad); } .later strong, .later .state { color: var(--faint); font-weight: 400; }
 @media (max-width: 760px) {
   header { padding: 10px 14px; } main { padding: 14px 14px 50px; } .map { display: none; }
-  .connection { margin-left: 0; } input { width: 100%; } .filters label { flex: 1 1 130px; }
+  .connection { margin-left: 0; } input, .policy input { width: 100%; } .filters label { flex: 1 1 130px; }
   .journey { flex-direction: column; padding: 12px; }
   .stage { flex: none; padding: 0 0 14px 34px; }
   .stage::before { top: 4px; bottom: 0; left: 8px; right: auto; border-top: 0; border-left: 3px solid var(--edge); }
