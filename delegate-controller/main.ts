@@ -11,7 +11,7 @@ import type { OwnRanges } from '../targets/own-ranges.ts';
 import type { TargetClusters } from '../targets/target-clusters.ts';
 import type { ReadyChecks } from '../process/health-server.ts';
 import { startChaperons } from './chaperon/chaperon-controller.ts';
-import { startCopiedSecrets } from './copies/copied-secret-controller.ts';
+import { startCopiedSecrets } from './copies/secret-copy-report-controller.ts';
 import { startDelegateEvents } from './feedback/delegate-events-controller.ts';
 import { startFailover } from './failover/failover-controller.ts';
 import { SourceLeases } from './failover/source-lease-controller.ts';

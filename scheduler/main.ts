@@ -31,7 +31,7 @@ export function startScheduler(given: SchedulerOptions, signal: AbortSignal): vo
   const options = { ...given, ready, logger: given.logger.child({ component: 'scheduler' }) };
   const cache = startScheduling(options, signal);
   startOverdue({ ...options, cache }, signal);
-  startFailback({ ...options, policies: () => inputs.book, viewOf: (key) => cache.views.get(key) }, signal);
+  startFailback({ ...options, policies: () => inputs.policyIndex, viewOf: (key) => cache.views.get(key) }, signal);
   startPolicyStatus(options, signal);
   const inventory = new ClusterInventory(options, given.profileNamespaces ?? []);
   startClusterProfiles({ ...options, inventory }, signal);

@@ -92,7 +92,7 @@ export class TargetCluster {
     return this.#session !== undefined && this.#session.failure === undefined && !this.#session.liveness.isSilent;
   }
 
-  /** How its API server is lost when it is, as far as that can be seen from here. */
+  /** Whether the target is ready and how its API server fails, silent or refusing, as seen from this process. */
   get serverHealth(): ServerHealth {
     const { silentMs, isRefusing = false } = this.#session?.client.transport.activity ?? {};
     return { isReady: this.availability.kind === 'ready', silentMs, isRefusing };

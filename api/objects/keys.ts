@@ -26,7 +26,7 @@ export const USE_SPEC_CONSTRAINTS_ANNOTATION = `${ADMIRALTY_PREFIX}use-constrain
  * `key=value` matches this RE2 expression keep their keys in the target. */
 export const NO_PREFIX_LABEL_REGEXP_ANNOTATION = `${ADMIRALTY_PREFIX}no-prefix-label-regexp`;
 /** Annotation on a proxy pod, set by Admiralty's webhook, and by ours with `--write-source-manifest`, read by the
- * scheduler on Admiralty's: the user's pod as JSON (which is YAML 1.2). */
+ * scheduler on Admiralty's proxy pods: the user's pod as JSON (which is YAML 1.2). */
 export const SOURCE_MANIFEST_ANNOTATION = `${ADMIRALTY_PREFIX}sourcepod-manifest`;
 /** Label on proxy pods, set by the webhook: selects the pods that an uninstall must release. Value {@link TRUE}. */
 export const HAS_FINALIZER_LABEL = `${ADMIRALTY_PREFIX}has-finalizer`;

@@ -37,7 +37,8 @@ export interface DnsChoice {
 /** Key of kubeconfig Secrets, as multicluster-runtime and Kueue have it. */
 export const DEFAULT_REGISTRY_KEY = 'kubeconfig';
 
-const NO_SETTINGS: Readonly<Record<Exclude<RegistryName, 'kubeconfigSecrets' | 'ocm' | 'dns'>, string>> = {
+/** Descriptions of the registries that have no settings. */
+const WITHOUT_SETTINGS: Readonly<Record<Exclude<RegistryName, 'kubeconfigSecrets' | 'ocm' | 'dns'>, string>> = {
   clusterAPI: 'Clusters of Cluster API (cluster.x-k8s.io) with their kubeconfig Secrets.',
   argoCD: 'Cluster Secrets of Argo CD (argocd.argoproj.io/secret-type: cluster).',
   flux: 'Clusters that Kustomizations and HelmReleases of Flux name in spec.kubeConfig.',
@@ -47,7 +48,7 @@ const NO_SETTINGS: Readonly<Record<Exclude<RegistryName, 'kubeconfigSecrets' | '
 };
 
 /** Schema of `spec.from`. */
-export const REGISTRIES: Schema = objectOf(
+export const REGISTRY_CHOICE_SCHEMA: Schema = objectOf(
   'The registry that lists the clusters; exactly one.',
   {
     kubeconfigSecrets: objectOf(
@@ -58,7 +59,7 @@ export const REGISTRIES: Schema = objectOf(
       },
     ),
     ...Object.fromEntries(
-      Object.entries(NO_SETTINGS).map(([name, description]) => [name, { type: 'object' as const, description }]),
+      Object.entries(WITHOUT_SETTINGS).map(([name, description]) => [name, { type: 'object' as const, description }]),
     ),
     dns: objectOf(
       'API servers that a domain announces by DNS-SD (PTR, SRV and TXT of _isthmus._tcp). These are hints: each ' +

@@ -7,7 +7,7 @@ import {
   type KindDefinition, type Schema,
 } from '../objects/schema.ts';
 import type { LabelSelector } from '../objects/selectors.ts';
-import { REGISTRIES, type RegistryChoice } from './registry-choice.ts';
+import { REGISTRY_CHOICE_SCHEMA, type RegistryChoice } from './registry-choice.ts';
 import { TARGET_TEMPLATE, type TargetTemplate } from './target-template.ts';
 
 /** `Create` makes targets at once, `Propose` lists clusters in status until an administrator approves them. */
@@ -142,7 +142,7 @@ const REMOVAL: Schema = objectOf(
 const SPEC: Schema = objectOf(
   'Which registry, which of its entries, and what they become.',
   {
-    from: REGISTRIES,
+    from: REGISTRY_CHOICE_SCHEMA,
     namespaces: names('Namespaces of the registry\'s objects and Secrets; "*" alone for all.', { maxItems: 256 }),
     selector: labelSelectorSchema("Entries by the labels of the registry's objects; all when missing."),
     policy: text('Create (the default) makes targets at once; Propose lists clusters in status until approved.', {

@@ -77,21 +77,21 @@ export async function withIsthmusUnderLoad<T>(
     const { onProgress } = context;
     const sandbox = await startSandbox({ nodes: NODES, ...shape, dir, gpus: 0, onProgress }, signal);
     shutdown.add({ name: 'sandbox', stop: () => sandbox.stop() });
-    const either = AbortSignal.any([signal, sandbox.failed]);
-    const isthmus = await startIsthmus(sandbox, either);
+    const stop = AbortSignal.any([signal, sandbox.failed]);
+    const isthmus = await startIsthmus(sandbox, stop);
     shutdown.add(isthmus);
     const processes = await processIds(sandbox, isthmus);
     if (context.profileFolder !== undefined) {
       await restartProfiled(isthmus, { folder: context.profileFolder, processes, shutdown });
     }
     const ended = new AbortController();
-    const using = AbortSignal.any([either, ended.signal]);
+    const using = AbortSignal.any([stop, ended.signal]);
     const loads = await openLoads({ sandbox, shutdown, mode: shape.mode }, using);
     // also those that are opened to measure: else they are retried indefinitely
     shutdown.add({ name: 'watches', stop: async () => ended.abort() });
-    const under: IsthmusUnderLoad = { sandbox, ...loads, processes, settle: () => delay(SETTLE_MS, either) };
+    const under: IsthmusUnderLoad = { sandbox, ...loads, processes, settle: () => delay(SETTLE_MS, stop) };
     onProgress('Warming up.');
-    await warmUp(under, either);
+    await warmUp(under, stop);
     return await measure(under, using);
   } finally {
     await shutdown.run();

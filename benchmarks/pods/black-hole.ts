@@ -13,7 +13,7 @@ import { AppError } from '../../process/errors.ts';
 import type { Benchmark, BenchmarkContext, Measurement } from '../benchmark.ts';
 import { withIsthmusUnderLoad, type IsthmusUnderLoad } from '../load/isthmus-under-load.ts';
 import { spreadOf } from '../results/statistics.ts';
-import { TcpRelay } from '../readings/tcp-relay.ts';
+import { TcpRelay } from '../../test/support/network/tcp-relay.ts';
 
 const TARGETS = 10;
 const PODS = 200;
@@ -28,7 +28,7 @@ export const BLACK_HOLE: Benchmark = {
   title: `pods per second that get Running in the others while one of ${TARGETS} targets is black-holed`,
   async run(context, signal) {
     const shape = { targets: TARGETS, audit: false, clientQps: 2_000, nodes: 2 };
-    return withIsthmusUnderLoad(shape, context, (under, either) => measure(under, context, either), signal);
+    return withIsthmusUnderLoad(shape, context, (under, stop) => measure(under, context, stop), signal);
   },
 };
 

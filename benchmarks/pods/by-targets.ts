@@ -19,10 +19,10 @@ export const BY_TARGETS: Benchmark = {
     const measurements: Measurement[] = [];
     for (const targets of context.targets ?? COUNTS) {
       const shape = { targets, nodes: Math.max(2, Math.ceil(NODES / targets)), audit: true, clientQps: 2_000 };
-      const measured = await withIsthmusUnderLoad(shape, context, async (under, either) => [
-        ...(await measureBursts(under, { ...context, limits: RAISED, mode: 'PodChaperon', size: BURST }, either)),
-        await measureWrites(under, { targets }, context, either),
-        ...(await measureAlone(under, context, either)),
+      const measured = await withIsthmusUnderLoad(shape, context, async (under, stop) => [
+        ...(await measureBursts(under, { ...context, limits: RAISED, mode: 'PodChaperon', size: BURST }, stop)),
+        await measureWrites(under, { targets }, context, stop),
+        ...(await measureAlone(under, context, stop)),
       ], signal);
       measurements.push(...measured.map((measurement) => withTargets(measurement, targets)));
     }

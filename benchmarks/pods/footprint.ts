@@ -33,7 +33,7 @@ export const FOOTPRINT: Benchmark = {
     const runs: Footprint[] = [];
     for (let run = 1; run <= Math.min(context.runs, MOST_RUNS); run += 1) {
       runs.push(await withIsthmusUnderLoad(
-        { targets: 2, audit: false }, context, (under, either) => measure(under, context, either), signal,
+        { targets: 2, audit: false }, context, (under, stop) => measure(under, context, stop), signal,
       ));
     }
     return toMeasurements(runs);

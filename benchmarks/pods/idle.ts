@@ -16,10 +16,10 @@ export const IDLE: Benchmark = {
   id: 'P10',
   title: 'requests to an idle target',
   async run(context, signal): Promise<readonly Measurement[]> {
-    return withIsthmusUnderLoad({ targets: 2, audit: true }, context, async ({ sandbox }, either) => {
-      await delay(SETTLE_MS, either);
+    return withIsthmusUnderLoad({ targets: 2, audit: true }, context, async ({ sandbox }, stop) => {
+      await delay(SETTLE_MS, stop);
       const from = Date.now();
-      await delay(WATCH_MS, either);
+      await delay(WATCH_MS, stop);
       const rates = await Promise.all(sandbox.clusters.slice(1).map(({ auditLog }) => rateOf(auditLog, from)));
       return [
         {

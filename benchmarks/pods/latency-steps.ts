@@ -28,7 +28,7 @@ export const LATENCY_STEPS: Benchmark = {
   title: 'P13 by its steps: the requests of one pod, as audit logs time them, and the time between them',
   async run(context, signal) {
     return withIsthmusUnderLoad(
-      { targets: context.targets?.[0] ?? 2, audit: true }, context, (under, either) => measureSteps(under, either),
+      { targets: context.targets?.[0] ?? 2, audit: true }, context, (under, stop) => measureSteps(under, stop),
       signal,
     );
   },

@@ -21,7 +21,7 @@ export const LATENCY: Benchmark = {
     const measurements: Measurement[] = [];
     for (const mode of ['PodChaperon', 'Pod'] as const) {
       const measured = await withIsthmusUnderLoad(
-        { targets: 2, audit: false, mode }, context, (under, either) => measureAlone(under, context, either), signal,
+        { targets: 2, audit: false, mode }, context, (under, stop) => measureAlone(under, context, stop), signal,
       );
       measurements.push(...measured.map(
         (measurement) =>

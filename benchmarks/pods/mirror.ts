@@ -24,7 +24,7 @@ export const MIRROR: Benchmark = {
     const measurements: Measurement[] = [];
     for (const mode of ['PodChaperon', 'Pod'] as const) {
       measurements.push(await withIsthmusUnderLoad(
-        { targets: 2, audit: false, mode }, context, (under, either) => measureMirror(under, mode, context, either),
+        { targets: 2, audit: false, mode }, context, (under, stop) => measureMirror(under, mode, context, stop),
         signal,
       ));
     }

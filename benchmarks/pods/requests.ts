@@ -35,7 +35,7 @@ export const REQUESTS: Benchmark = {
       for (const targets of TARGET_COUNTS) {
         const shape = { targets, audit: true, clientQps: 2_000, mode };
         measurements.push(await withIsthmusUnderLoad(
-          shape, context, (under, either) => measureWrites(under, shape, context, either), signal,
+          shape, context, (under, stop) => measureWrites(under, shape, context, stop), signal,
         ));
       }
     }

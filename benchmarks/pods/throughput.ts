@@ -39,7 +39,7 @@ export const THROUGHPUT: Benchmark = {
         const { clientQps } = limits;
         const shape = { targets: TARGETS, audit: false, mode, ...(clientQps !== undefined && { clientQps }) };
         measurements.push(...(await withIsthmusUnderLoad(
-          shape, context, (under, either) => measureSizes(under, { limits, mode }, context, either), signal,
+          shape, context, (under, stop) => measureSizes(under, { limits, mode }, context, stop), signal,
         )));
       }
     }

@@ -9,7 +9,7 @@ import {
 import { checkRegistries } from './doctor-registry-check.ts';
 import { checkCertificates, checkComponents, checkWebhook } from './doctor-process-checks.ts';
 
-/** A check, and what it reads (plurals of types). */
+/** A check, and what it reads: resources by their plural, and other facts by name. */
 interface Check {
   readonly name: string;
   readonly run: (facts: DoctorFacts) => readonly Finding[];

@@ -5,7 +5,7 @@ import { findCondition } from '../../model/objects/conditions.ts';
 import { objectKey } from '../../model/pod/pod.ts';
 import { diagnose } from '../checks/doctor-checks.ts';
 import type { DoctorFacts, Finding } from '../checks/doctor-facts.ts';
-import { statusOf } from '../get/elected-pods.ts';
+import { statusOf } from '../get/pod-table.ts';
 import { nodeOf } from '../get/target-table.ts';
 import { textTable } from '../output/text-table.ts';
 

@@ -11,12 +11,12 @@ import { failureText } from '../output/error-text.ts';
 import { notElected } from '../output/not-elected.ts';
 import { textTable } from '../output/text-table.ts';
 import { withLiveState, type LiveState } from '../placement/live-state.ts';
-import { electedPodRows } from './elected-pod-rows.ts';
+import { electedPodRows } from './elected-pods.ts';
 import { isNamed, KINDS, parseKind, readObjects, readOthers, selected, type Wanted } from './kinds.ts';
 import { parseOutput, toOutput, type GetOutput, type Printed } from './outputs.ts';
 import { tableOf } from './tables.ts';
 import { watchObjects } from './watch-objects.ts';
-import type { Table } from './elected-pods.ts';
+import type { Table } from './pod-table.ts';
 
 interface GetFlags extends ClusterFlags {
   readonly installNamespace: string;

@@ -2,7 +2,7 @@
 import type { ClusterSource, Source } from '../../api/kinds/cluster-source.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import { objectKey } from '../../model/pod/pod.ts';
-import type { Table } from './elected-pods.ts';
+import type { Table } from './pod-table.ts';
 import { ageOf } from '../output/text-table.ts';
 
 /** One row for each source; what is not known is left empty. */

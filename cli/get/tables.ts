@@ -6,7 +6,7 @@ import { NODES, PODS } from '../../api/resource-types.ts';
 import { PROXY_PODS, VIRTUAL_NODES } from '../../model/proxy/proxy-selection.ts';
 import { isForbidden, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
-import { nodeTable, type Table } from './elected-pods.ts';
+import { nodeTable, type Table } from './pod-table.ts';
 import type { Kind } from './kinds.ts';
 import { sourceTable } from './source-table.ts';
 import { targetTable } from './target-table.ts';

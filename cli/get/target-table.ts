@@ -7,7 +7,7 @@ import { objectKey } from '../../model/pod/pod.ts';
 import { virtualNodeName } from '../../model/naming/names.ts';
 import { targetRefOf } from '../../model/naming/target-ref.ts';
 import { ageOf } from '../output/text-table.ts';
-import { sortedByName, UNKNOWN, type Table } from './elected-pods.ts';
+import { sortedByName, UNKNOWN, type Table } from './pod-table.ts';
 
 /** What else of the source is read; missing where the user may not. */
 export interface SourceView {

@@ -56,7 +56,9 @@ async function explain(argument: string, flags: ExplainFlags, signal: AbortSigna
   await withLiveState(flags, async (live) => {
     const pod = await readPod(live.cluster, { namespace: namespaceIn(live.cluster, flags.namespace), name }, signal);
     const supposed = manifest === undefined ? undefined : supposedFor(pod, live.context.policies, manifest);
-    const state = supposed === undefined ? live : { ...live, context: { ...live.context, policies: supposed.book } };
+    const state = supposed === undefined
+      ? live
+      : { ...live, context: { ...live.context, policies: supposed.policyIndex } };
     const explanation = await explainWithDryRun(pod, state, signal);
     const whole = { ...stateOf(pod), ...supposedFields(supposed), ...explanation, inFlight: live.inFlight };
     console.log(
@@ -75,10 +77,10 @@ async function readPolicy(path: string): Promise<WrittenPolicy> {
   throw new AppError('BadInput', `${path} ${read.problem}.`);
 }
 
-function supposedFor(pod: Pod, book: PolicyIndex, policy: WrittenPolicy): WhatIfPolicies {
+function supposedFor(pod: Pod, policyIndex: PolicyIndex, policy: WrittenPolicy): WhatIfPolicies {
   const { metadata } = pod;
   const found = supposePolicyApplies(
-    { namespace: metadata.namespace ?? '', labels: userLabels(metadata) }, book, policy,
+    { namespace: metadata.namespace ?? '', labels: userLabels(metadata) }, policyIndex, policy,
   );
   if (found.kind === 'supposed') return found;
   throw new AppError('BadInput', `${found.why} ${found.advice}`);

@@ -27,7 +27,7 @@ export interface WrittenPolicy extends PolicyName {
 /** Policies as if one of them applied to the pod. */
 export interface WhatIfPolicies {
   readonly kind: 'supposed';
-  readonly book: PolicyIndex;
+  readonly policyIndex: PolicyIndex;
   /** `PlacementPolicy NAMESPACE/NAME` or `ClusterPlacementPolicy NAME`. */
   readonly title: string;
   readonly spec: PlacementPolicySpec;
@@ -101,26 +101,27 @@ function nameOf(title: string): string {
  * another one that of all policies of its kind that apply. With a spec, the policy is as written, and need not exist.
  */
 export function supposePolicyApplies(
-  pod: SelectedObject, book: PolicyIndex, { kind, name, written }: WrittenPolicy,
+  pod: SelectedObject, policyIndex: PolicyIndex, { kind, name, written }: WrittenPolicy,
 ): WhatIfPolicy {
-  if (!book.isComplete) {
+  if (!policyIndex.isComplete) {
     return impossible('Placement policies cannot be read.', 'It needs the permission to list policies and namespaces.');
   }
   const metadata = kind === 'PlacementPolicy' ? { namespace: pod.namespace, name } : { name };
   const { title } = toKnownPolicy({ metadata, spec: {} });
-  const existing = book.policies.find((policy) => policy.title === title);
+  const existing = policyIndex.policies.find((policy) => policy.title === title);
   if (written === undefined && existing === undefined) return impossible(`There is no ${title}.`, CHOOSE);
   const problem = written === undefined ? existing?.problem : problemOf(kind, written);
   if (problem !== undefined) return impossible(`${title} ${problem}.`, CORRECT);
   const spec = (written?.kind === 'spec' ? written.spec : existing?.spec) as PlacementPolicySpec;
   const policy = toKnownPolicy({ metadata, spec });
   if (policy.problem !== undefined) return impossible(`${title} ${policy.problem}.`, CORRECT);
-  const applying = book.policies.filter((one) => selectsPod(one, pod, book.namespaces));
+  const applying = policyIndex.policies.filter((one) => selectsPod(one, pod, policyIndex.namespaces));
   const isItself = applying.some((one) => one.title === title);
   const replaced = applying.filter((one) => (isItself ? one.title === title : isSameKind(one, policy)));
-  const others = book.policies.filter((one) => one.title !== title && !replaced.includes(one));
+  const others = policyIndex.policies.filter((one) => one.title !== title && !replaced.includes(one));
   return {
-    kind: 'supposed', title, spec, book: { ...book, policies: [...others, selecting(policy, pod, book)] },
+    kind: 'supposed', title, spec,
+    policyIndex: { ...policyIndex, policies: [...others, selecting(policy, pod, policyIndex)] },
     replaces: titlesOf(replaced).filter((one) => one !== title),
     keeps: titlesOf(applying.filter((one) => !replaced.includes(one))),
   };

@@ -46,10 +46,10 @@ export function whatIfState(pod: Pod, state: LiveState, whatIf: WhatIf): WhatIfS
   if (found.kind === 'impossible') {
     return { state: impossible(found), choice: { policies: names, spec: written } };
   }
-  const { book, title, spec, replaces, keeps } = found;
+  const { policyIndex, title, spec, replaces, keeps } = found;
   const isEdited = written !== undefined;
   return {
-    state: 'sessions' in left ? { ...left, context: { ...left.context, policies: book } } : left,
+    state: 'sessions' in left ? { ...left, context: { ...left.context, policies: policyIndex } } : left,
     choice: {
       policies: names, spec: written ?? structured(spec, 'yaml'), whatIf: { title, isEdited, replaces, keeps },
     },

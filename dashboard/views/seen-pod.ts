@@ -1,7 +1,7 @@
 // What the lists keep of an elected pod: a slim record, since a cluster may have ten thousands.
 import type { ObjectMeta, Pod, StringMap } from '../../api/objects/core.ts';
 import { PLACEMENT_ANNOTATION, TARGET_ANNOTATION } from '../../api/objects/keys.ts';
-import { statusOf } from '../../cli/get/elected-pods.ts';
+import { statusOf } from '../../cli/get/pod-table.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import { shortTargetName } from '../../model/naming/target-ref.ts';
 import { controllerOf, isTerminal } from '../../model/pod/pod.ts';

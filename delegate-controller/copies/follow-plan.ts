@@ -23,16 +23,16 @@ export interface SourceObject {
   /** Why it must stay in its cluster. */
   readonly rejection: string | undefined;
   /** The annotation modes that it already satisfies. */
-  readonly annotationModes: readonly AnnotationMode[];
+  readonly markings: readonly FollowMarking[];
 }
 
 /**
  * How a followed object of the source is annotated: not at all; with a selector of delegates; or, where the pod plane
  * reaches delegates, with the user's own selector (ADR 0033).
  */
-export type AnnotationMode = 'none' | 'rewritten' | 'kept';
+export type FollowMarking = 'none' | 'rewritten' | 'kept';
 
-const ANNOTATION_MODES: readonly AnnotationMode[] = ['none', 'rewritten', 'kept'];
+const MARKINGS: readonly FollowMarking[] = ['none', 'rewritten', 'kept'];
 
 /** The cached fields of a copy in a target. */
 export interface CopyObject {
@@ -124,18 +124,18 @@ export function toSourceObject(kind: FollowedKind, object: KubernetesObject, clu
       ? need.paths.flatMap((path) => valuesAt(object, path).filter((name) => typeof name === 'string'))
       : [],
     rejection: kind.reject?.(object),
-    annotationModes:
-      ANNOTATION_MODES.filter((annotationMode) => planFollowAnnotations(kind, object, annotationMode).length === 0),
+    markings:
+      MARKINGS.filter((marking) => planFollowAnnotations(kind, object, marking).length === 0),
   };
 }
 
 /** The writes that give an object of the source this annotation mode. */
 export function planFollowAnnotations(
-  kind: FollowedKind, object: KubernetesObject, annotationMode: AnnotationMode,
+  kind: FollowedKind, object: KubernetesObject, marking: FollowMarking,
 ): Plan {
   if (Object.keys(kind.sourceAnnotations).length === 0) return NOTHING;
-  const annotations = annotationMode === 'none' ? ownAnnotations(object) : missingAnnotations(kind, object);
-  const selector = kind.need.kind === 'selects' ? selectorChanges(object, annotationMode === 'rewritten') : {};
+  const annotations = marking === 'none' ? ownAnnotations(object) : missingAnnotations(kind, object);
+  const selector = kind.need.kind === 'selects' ? selectorChanges(object, marking === 'rewritten') : {};
   const changed = { ...annotations, ...selector.annotations };
   if (Object.keys(changed).length === 0 && selector.spec === undefined) return NOTHING;
   const { namespace, name = '', uid, resourceVersion } = object.metadata;

@@ -14,9 +14,11 @@ import type { FollowedKind } from './followed-kinds.ts';
 
 /** kubectl's record of what was applied in the source; for a Secret it would repeat the contents. */
 const LAST_APPLIED_ANNOTATION = 'kubectl.kubernetes.io/last-applied-configuration';
-/** Annotations that copies do not get; the last two are a copy's own. */
-const NEVER_CARRIED: readonly string[] = [
-  LAST_APPLIED_ANNOTATION, COPY_VERSION_ANNOTATION, COPY_DIGEST_ANNOTATION,
+/** Annotations that are not copied. */
+const NEVER_COPIED: readonly string[] = [
+  LAST_APPLIED_ANNOTATION,
+  // A copy's own.
+  COPY_VERSION_ANNOTATION, COPY_DIGEST_ANNOTATION,
   // Argo CD's tracking: it would adopt the copy where the target has an application of the same name, and prune it.
   'argocd.argoproj.io/tracking-id', 'argocd.argoproj.io/installation-id',
 ];
@@ -60,7 +62,7 @@ export function toReportedCopy(kind: FollowedKind, object: KubernetesObject, clu
 
 function copiedAnnotations({ sourceAnnotations }: FollowedKind, annotations: StringMap): StringMap {
   return Object.fromEntries(Object.entries(foreignEntries(annotations)).filter(
-    ([key]) => !NEVER_CARRIED.includes(key) && !Object.hasOwn(sourceAnnotations, key),
+    ([key]) => !NEVER_COPIED.includes(key) && !Object.hasOwn(sourceAnnotations, key),
   ));
 }
 
@@ -143,7 +145,10 @@ export function planCopy(
   };
 }
 
-/** Whether a copy has a user's value where its cluster is to set one now: for an old copy, an API server does not. */
+/**
+ * Whether the copy still has a value that the user has since removed, such as `clusterIP: None`. API servers allocate
+ * none on an update.
+ */
 function keepsItsOwn(
   { clusterLocalFields }: FollowedKind, existing: KubernetesObject, desired: KubernetesObject,
 ): boolean {

@@ -5,19 +5,19 @@ import { isUnreadable } from '../../kubernetes/flow/api-error.ts';
 import type { ConnectionState } from '../../kubernetes/watch/informer.ts';
 import type { Copies, CopiesOptions, CopyWrite, Written } from './copy-writer.ts';
 import type { CopyObject, SourceObject } from './follow-plan.ts';
-import { ReadCopies } from './listed-copies.ts';
-import { ReportedCopies } from './reported-copies.ts';
+import { ReadableCopies } from './readable-copies.ts';
+import { UnreadableCopies } from './unreadable-copies.ts';
 
 /** Copies of Secrets in a target of any version, including a Pod-mode target. */
 export class SecretCopies implements Copies {
   readonly #options: CopiesOptions;
-  readonly #reported: ReportedCopies;
+  readonly #reported: UnreadableCopies;
   readonly #listeners: ((key: string) => void)[] = [];
-  #read: { readonly copies: ReadCopies; readonly stop: AbortController } | undefined;
+  #read: { readonly copies: ReadableCopies; readonly stop: AbortController } | undefined;
 
   constructor(options: CopiesOptions) {
     this.#options = options;
-    this.#reported = new ReportedCopies(options);
+    this.#reported = new UnreadableCopies(options);
   }
 
   get #current(): Copies {
@@ -70,7 +70,7 @@ export class SecretCopies implements Copies {
   #startReading(signal: AbortSignal): void {
     if (this.#read !== undefined) return;
     const stop = new AbortController();
-    this.#read = { copies: new ReadCopies(this.#options), stop };
+    this.#read = { copies: new ReadableCopies(this.#options), stop };
     for (const listener of this.#listeners) this.#read.copies.onChange(listener);
     onAbort(stop.signal, forwardAbort([signal], stop));
     this.#read.copies.run(stop.signal);

@@ -9,7 +9,7 @@ import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
 import type { EventSink } from '../../kubernetes/controller/event-recorder.ts';
 import type { Logger } from 'pino';
 import { noEndpointsHere } from './service-event.ts';
-import { planFollowAnnotations, type AnnotationMode, type SourceObject } from '../copies/follow-plan.ts';
+import { planFollowAnnotations, type FollowMarking, type SourceObject } from '../copies/follow-plan.ts';
 import { followKey, parseFollowKey, type FollowedKind, type FollowedName } from '../copies/followed-kinds.ts';
 
 /** What the controller works with. */
@@ -22,7 +22,7 @@ export interface FollowAnnotationsOptions {
   readonly ready: Promise<unknown>;
   readonly sourceObject: (object: FollowedName) => SourceObject | undefined | 'unknown';
   /** How an object should be annotated now. */
-  readonly annotationModeOf: (object: FollowedName) => AnnotationMode;
+  readonly markingOf: (object: FollowedName) => FollowMarking;
 }
 
 const CONCURRENCY = 8;
@@ -55,16 +55,16 @@ export class FollowAnnotations {
   async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const at = parseFollowKey(key);
     const object = at === undefined ? undefined : this.#options.sourceObject(at);
-    const wanted = at === undefined ? 'none' : this.#options.annotationModeOf(at);
+    const wanted = at === undefined ? 'none' : this.#options.markingOf(at);
     if (wanted !== 'none' || typeof object !== 'object') this.#unfollowedSince.delete(key);
-    if (at === undefined || typeof object !== 'object' || object.annotationModes.includes(wanted)) return DONE;
+    if (at === undefined || typeof object !== 'object' || object.markings.includes(wanted)) return DONE;
     const ms = wanted === 'none' ? this.#msToLinger(key, at.kind) : 0;
     if (ms > 0) return { kind: 'requeue-after', ms };
     await this.#write(at, wanted, signal);
     return DONE;
   }
 
-  async #write({ kind, namespace, name }: FollowedName, wanted: AnnotationMode, signal: AbortSignal): Promise<void> {
+  async #write({ kind, namespace, name }: FollowedName, wanted: FollowMarking, signal: AbortSignal): Promise<void> {
     const { source } = this.#options;
     try {
       const live = await source.get(kind.type, { namespace, name }, signal);

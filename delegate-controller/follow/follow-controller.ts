@@ -15,7 +15,7 @@ import { toProxyPodRecord, type ProxyPod } from '../../model/proxy/proxy-pod.ts'
 import { PROXY_PODS } from '../../model/proxy/proxy-selection.ts';
 import { FollowAnnotations } from './follow-annotations-controller.ts';
 import { FollowNeeds, type BoundNeeds, type FollowRules } from './follow-needs.ts';
-import type { AnnotationMode, SourceObject } from '../copies/follow-plan.ts';
+import type { FollowMarking, SourceObject } from '../copies/follow-plan.ts';
 import { FollowedSources } from './followed-objects.ts';
 import type { SourcePodPlane } from './source-pod-plane.ts';
 import { TargetFollower, type FollowContext } from './follow-target-controller.ts';
@@ -76,7 +76,7 @@ class Follow implements FollowContext {
       {
         source, events: options.events, logger, ready: this.ready,
         sourceObject: (object) => this.sourceObject(object),
-        annotationModeOf: (object) => this.#annotationModeOf(object),
+        markingOf: (object) => this.#markingOf(object),
       },
       signal,
     );
@@ -233,7 +233,7 @@ class Follow implements FollowContext {
   }
 
   /** Where the pod plane reaches delegates, their proxies are endpoints of the Service with the user's selector. */
-  #annotationModeOf(object: FollowedName): AnnotationMode {
+  #markingOf(object: FollowedName): FollowMarking {
     if (!this.#needs.isServing(object)) return 'none';
     return this.#options.podPlane.isThere ? 'kept' : 'rewritten';
   }

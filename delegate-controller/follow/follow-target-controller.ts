@@ -24,7 +24,7 @@ import {
 import {
   FOLLOWED_KINDS, followKey, parseFollowKey, type FollowedKind, type FollowedName,
 } from '../copies/followed-kinds.ts';
-import { ReadCopies } from '../copies/listed-copies.ts';
+import { ReadableCopies } from '../copies/readable-copies.ts';
 
 /** Shared by all targets: the source, and the needs of elected pods. */
 export interface FollowContext {
@@ -107,7 +107,7 @@ export class TargetFollower {
       client: this.#session.client, kind, namespace: ref.kind === 'Target' ? ref.namespace : undefined, sourceId,
       logger,
     };
-    return kind.type === SECRETS ? new SecretCopies(place) : new ReadCopies(place);
+    return kind.type === SECRETS ? new SecretCopies(place) : new ReadableCopies(place);
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {

@@ -43,7 +43,7 @@ export interface JoinRequest {
 export const MAX_BODY_BYTES = 32_768;
 /** Lifetime of a member's certificate in days. */
 export const CERTIFICATE_DAYS = 1;
-/** A member renews its certificate twice in its lifetime. All that are valid are remembered. */
+/** Most valid certificates of one member. Renewals leave at most two; only repeated joins make more. */
 export const MAX_CERTIFICATES = 50;
 /**
  * Annotation of a ClustersetMember in the broker: serial numbers of its possibly valid certificates with their expiry,

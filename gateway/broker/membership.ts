@@ -1,6 +1,5 @@
 // Computes a gateway's peers from the clusterset's ClustersetMember and ClustersetEndpoint objects. Objects of others
-// are untrusted:
-// inconsistent ones are ignored.
+// are untrusted: inconsistent ones are ignored.
 import type { ClustersetMember, ClustersetEndpoint } from '../../api/kinds/gateway.ts';
 import { endpointObjectName, isClusterId } from '../../model/network/gateway-names.ts';
 import { doOverlap, parseRange, type IpRange } from '../../model/network/ip-range.ts';
@@ -18,8 +17,8 @@ export interface Membership {
 }
 
 /**
- * Peers of a member for one driver. An ClustersetEndpoint counts only under its own name and with a
- * ClustersetMember of that name.
+ * Peers of a member for one driver. A ClustersetEndpoint counts only if its name matches its cluster and backend, and a
+ * ClustersetMember of that cluster exists.
  */
 export function planMembership(
   own: string, clusters: readonly ClustersetMember[], endpoints: readonly ClustersetEndpoint[], backend: string,

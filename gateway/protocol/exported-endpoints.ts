@@ -38,7 +38,7 @@ export function findExported(asked: string, { clusterId, ranges, find }: Exporte
   if (ranges.length === 0) {
     return refused(503, 'that cluster has announced no pod range; let it join with --cluster-cidr');
   }
-  const [ready = [], draining = []] = [isReady, drains].map((isUsed) =>
+  const [ready = [], draining = []] = [isReady, isDraining].map((isUsed) =>
     exported.spec.slices.flatMap((slice) => addressesOf(slice, served.name ?? '', { ranges, isUsed })));
   const addresses = ready.length > 0 ? ready : draining; // as kube-proxy does
   return addresses.length === 0
@@ -50,7 +50,7 @@ function isReady({ ready }: ExportedEndpoint): boolean {
   return ready;
 }
 
-function drains({ serving, terminating }: ExportedEndpoint): boolean {
+function isDraining({ serving, terminating }: ExportedEndpoint): boolean {
   return serving === true && terminating === true;
 }
 

@@ -8,12 +8,15 @@ import { SUMMARY_SHAPE } from './target-answer-shapes.ts';
 
 type SummaryField = Exclude<keyof ClusterSummary, keyof KubernetesObject | 'observed'>;
 
-/** A record, so that a missing field is a compile error: a change of that field would be mistaken for a renewal. */
-const IS_FIELD: Readonly<Record<SummaryField, true>> = {
+/**
+ * The fields that {@link isRenewal} compares. A record, so that the compiler rejects a forgotten one: its changes would
+ * pass as renewals.
+ */
+const SUMMARY_FIELDS: Readonly<Record<SummaryField, true>> = {
   capacity: true, allocatable: true, free: true, largestFree: true, gpus: true, commonLabels: true, nodeGroups: true,
   reduced: true, shares: true,
 };
-const FIELDS = Object.keys(IS_FIELD) as readonly SummaryField[];
+const FIELDS = Object.keys(SUMMARY_FIELDS) as readonly SummaryField[];
 const METADATA = ['labels', 'annotations'] as const;
 
 /**

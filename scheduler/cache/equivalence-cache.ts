@@ -20,7 +20,7 @@ const MOST_REQUIREMENTS = 1_000;
 /** Rank of a target that the pod cannot go to. */
 const REJECTED = -1;
 /** Rank of a target that does not serve the pod's namespace and is not reported. */
-const NOT_CONCERNED = -2;
+const NOT_USABLE = -2;
 /**
  * Added to the score, which is at most 1, of a target with free capacity now: it ranks above all that need a scale-up.
  */
@@ -157,11 +157,11 @@ class PodClass {
   }
 
   #judge(pod: PodToSchedule, target: TargetSnapshot, i: number): void {
-    const concerned = isUsableFrom(target, pod.namespace);
-    const rejection = concerned ? this.#classRejection(pod, target) : undefined;
+    const usable = isUsableFrom(target, pod.namespace);
+    const rejection = usable ? this.#classRejection(pod, target) : undefined;
     this.#noteRejection(i, target.key, rejection);
     this.#rejections[i] = rejection;
-    this.#ranks.set(i, !concerned ? NOT_CONCERNED : rejection === undefined ? this.#rank(pod, target) : REJECTED);
+    this.#ranks.set(i, !usable ? NOT_USABLE : rejection === undefined ? this.#rank(pod, target) : REJECTED);
   }
 
   /**
@@ -226,7 +226,7 @@ class PodClass {
 
   #listRejected(rejectionAt: (i: number) => Rejection | undefined): RejectedTarget[] {
     return this.#targets.flatMap(({ key }, i) => {
-      const rejection = this.#ranks.at(i) === NOT_CONCERNED ? undefined : rejectionAt(i);
+      const rejection = this.#ranks.at(i) === NOT_USABLE ? undefined : rejectionAt(i);
       return rejection === undefined ? [] : [toRejectedTarget(key, rejection)];
     });
   }

@@ -27,7 +27,7 @@ export class PlacementInputs {
   readonly nodes: Informer<Node, NodeRecord>;
   readonly policies: readonly Informer<PlacementPolicy | ClusterPlacementPolicy, PolicyRecord>[];
   readonly namespaces: Informer<Namespace, StringMap>;
-  #book: PolicyIndex | undefined;
+  #policyIndex: PolicyIndex | undefined;
 
   constructor(client: ClusterClient, logger: Logger) {
     const shared = { client, logger, selection: {} };
@@ -49,10 +49,10 @@ export class PlacementInputs {
       if (JSON.stringify(before) !== JSON.stringify(after)) listener.nodeChanged(name);
     });
     const changed = () => {
-      this.#book = undefined;
+      this.#policyIndex = undefined;
       listener.rulesChanged();
     };
-    // the book may have been read before the last list was complete, and then says so until something changes
+    // the policies may have been read before the last list was complete, and then says so until something changes
     this.namespaces.onListed(changed);
     this.namespaces.onChange((_name, before, after) => {
       if (JSON.stringify(before) !== JSON.stringify(after)) changed();
@@ -76,13 +76,13 @@ export class PlacementInputs {
   }
 
   /** All policies as currently cached. */
-  get book(): PolicyIndex {
-    this.#book ??= {
+  get policyIndex(): PolicyIndex {
+    this.#policyIndex ??= {
       isComplete: this.policies.every((informer) => informer.hasSynced) && this.namespaces.hasSynced,
       policies: this.policies.flatMap((informer) => [...informer.records()]),
       namespaces: new Map([...this.namespaces.keys()].map((name) => [name, this.namespaces.get(name) ?? {}])),
     };
-    return this.#book;
+    return this.#policyIndex;
   }
 
   #informers(): readonly Pick<Informer<KubernetesObject, unknown>, 'run' | 'synced' | 'onConnection'>[] {

@@ -191,7 +191,7 @@ export class ClusterCache {
 
   /** Placement inputs other than the pod and the targets. */
   get context(): PlacementContext {
-    return { policies: this.#clusters.inputs.book, placed: this.podTracker.placed, ...this.#clusters.placement };
+    return { policies: this.#clusters.inputs.policyIndex, placed: this.podTracker.placed, ...this.#clusters.placement };
   }
 
   /** A candidate of the pod was sent to a target: its capacity is reserved, and the pod counts as placed there. */

@@ -49,7 +49,7 @@ export const FILTERS: readonly Filter[] = [
   { name: 'Tier', prepare: tierFilter }, // its tier is open
 ];
 
-/** The filters that apply to a pod, in order. `targets` are those that concern it. */
+/** The filters that apply to a pod, in order. `targets` are those that are usable from its namespace. */
 export function prepareFilters(pod: PodToSchedule, targets: readonly TargetSnapshot[]): readonly PreparedFilter[] {
   const prepared: PreparedFilter[] = [];
   for (const { name, prepare } of FILTERS) {

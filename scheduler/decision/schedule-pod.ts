@@ -39,29 +39,32 @@ export function schedulePod(pod: PodToSchedule, targets: Iterable<TargetSnapshot
   return { kind: 'none', rejected, ...(retryInSeconds !== undefined && { retryInSeconds }) };
 }
 
-/** Every target that isUsableFrom the pod: feasible with its ranking criteria, or rejected and sorted by key. */
+/**
+ * Evaluates every target that is usable from the pod's namespace: feasible ones get their ranking criteria, rejected
+ * ones are sorted by key.
+ */
 export function evaluateTargets(pod: PodToSchedule, targets: Iterable<TargetSnapshot>): {
   readonly ranked: readonly RankedTarget[]; readonly rejected: readonly RejectedTarget[]
 } {
-  const concerned = [...targets].filter((target) => isUsableFrom(target, pod.namespace));
-  const filters = prepareFilters(pod, concerned);
+  const usable = [...targets].filter((target) => isUsableFrom(target, pod.namespace));
+  const filters = prepareFilters(pod, usable);
   const rejected: RejectedTarget[] = [];
   const feasible: TargetSnapshot[] = [];
-  for (const target of concerned) {
+  for (const target of usable) {
     const rejection = firstRejection(filters, target);
     if (rejection === undefined) feasible.push(target);
     else rejected.push({ target: target.key, ...rejection });
   }
   rejected.sort((a, b) => (a.target < b.target ? -1 : 1));
-  return { ranked: rankTargets(pod, feasible, concerned), rejected };
+  return { ranked: rankTargets(pod, feasible, usable), rejected };
 }
 
-/** Ranks the feasible targets; replicas are counted over all of `concerned`. */
+/** Ranks the feasible targets; replicas are counted over all of `usable`. */
 export function rankTargets(
-  pod: PodToSchedule, feasible: readonly TargetSnapshot[], concerned: readonly TargetSnapshot[],
+  pod: PodToSchedule, feasible: readonly TargetSnapshot[], usable: readonly TargetSnapshot[],
 ): readonly RankedTarget[] {
   const scores = prepareScores(pod, feasible);
-  const shareRank = replicaShareRank(pod, concerned);
+  const shareRank = replicaShareRank(pod, usable);
   return feasible.map((target) => rankTarget(pod, target, scores, shareRank));
 }
 

@@ -51,12 +51,12 @@ export interface Explanation {
 
 /** Explains the decision that `schedulePod` makes for the same pod and targets. */
 export function explainPod(pod: PodToSchedule, targets: readonly TargetSnapshot[]): Explanation {
-  const concerned = targets.filter((target) => isUsableFrom(target, pod.namespace))
+  const usable = targets.filter((target) => isUsableFrom(target, pod.namespace))
     .toSorted((a, b) => (a.key < b.key ? -1 : 1));
-  const checked = concerned.map((target) => ({ target, checks: checkAll(pod, concerned, target) }));
+  const checked = usable.map((target) => ({ target, checks: checkAll(pod, usable, target) }));
   const feasible = checked.filter(({ checks }) => checks.every(({ answer }) => answer !== 'no'))
     .map(({ target }) => target);
-  const ranked = rankTargets(pod, feasible, concerned).toSorted(compareRanked);
+  const ranked = rankTargets(pod, feasible, usable).toSorted(compareRanked);
   const scores = prepareScores(pod, feasible);
   const passing = ranked.map(({ target, tier, afterScaleUp, score }): ExplainedTarget => ({
     target: target.key,
@@ -78,10 +78,10 @@ export function explainPod(pod: PodToSchedule, targets: readonly TargetSnapshot[
 }
 
 function checkAll(
-  pod: PodToSchedule, concerned: readonly TargetSnapshot[], target: TargetSnapshot,
+  pod: PodToSchedule, usable: readonly TargetSnapshot[], target: TargetSnapshot,
 ): readonly CheckAnswer[] {
   return FILTERS.map(({ name: filter, prepare }): CheckAnswer => {
-    const check = prepare(pod, concerned);
+    const check = prepare(pod, usable);
     if (check === undefined) return { filter, answer: 'not-asked' };
     const rejection = check(target);
     return rejection === undefined ? { filter, answer: 'passes' } : { filter, answer: 'no', ...rejection };

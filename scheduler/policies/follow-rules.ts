@@ -18,11 +18,12 @@ export class FollowRules {
   /** Whether some of these pods may run in the target; see {@link mayFollow}. */
   allow(pods: readonly SelectedObject[], { ref, nodeName }: Pick<TargetCluster, 'ref' | 'nodeName'>): boolean
     | 'unknown' {
-    const { book, nodes } = this.#inputs;
+    const { policyIndex, nodes } = this.#inputs;
     const node = nodes.get(nodeName);
-    if (node === undefined && book.policies.length > 0) return 'unknown'; // a policy may select the node's labels
+    // a policy may select the node's labels
+    if (node === undefined && policyIndex.policies.length > 0) return 'unknown';
     const labels = this.#targets.object(ref)?.labels ?? {};
-    return mayFollow(pods, toTargetLabels({ kind: ref.kind, nodeName, node, labels }), book);
+    return mayFollow(pods, toTargetLabels({ kind: ref.kind, nodeName, node, labels }), policyIndex);
   }
 
   /** Calls `listener` when the answers may have changed; call before the inputs run. */

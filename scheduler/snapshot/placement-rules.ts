@@ -85,8 +85,8 @@ export interface SelectedObject {
 }
 
 /** The rules for a pod with these labels. */
-export function rulesFor(pod: SelectedObject, book: PolicyIndex): PlacementRules {
-  if (!book.isComplete) return {
+export function rulesFor(pod: SelectedObject, policyIndex: PolicyIndex): PlacementRules {
+  if (!policyIndex.isComplete) return {
     ...NO_RULES,
     blocked: {
       reason: 'PoliciesUnknown',
@@ -95,8 +95,8 @@ export function rulesFor(pod: SelectedObject, book: PolicyIndex): PlacementRules
           'scheduler may list them',
     },
   };
-  if (book.policies.length === 0) return NO_RULES;
-  const selecting = book.policies.filter((policy) => selectsPod(policy, pod, book.namespaces))
+  if (policyIndex.policies.length === 0) return NO_RULES;
+  const selecting = policyIndex.policies.filter((policy) => selectsPod(policy, pod, policyIndex.namespaces))
     .toSorted((a, b) => (a.title < b.title ? -1 : 1));
   const [broken] = selecting.filter(({ problem }) => problem !== undefined);
   if (broken !== undefined) return {
@@ -121,10 +121,10 @@ export function selectsPod(
 }
 
 function preferences(selecting: readonly KnownPolicy[]): Partial<PlacementRules> {
-  const own = selecting.filter(({ namespace }) => namespace !== undefined);
+  const namespaced = selecting.filter(({ namespace }) => namespace !== undefined);
   const rules: Record<string, unknown> = {};
   for (const field of PREFERENCES) {
-    const [first, second] = speakingOf(selecting, field);
+    const [first, second] = policiesSetting(field, selecting);
     if (first === undefined) continue;
     if (second !== undefined) {
       return {
@@ -139,36 +139,38 @@ function preferences(selecting: readonly KnownPolicy[]): Partial<PlacementRules>
       : { by: first.title, value: first.spec[field], isClusterScoped: first.namespace === undefined };
     if (field === 'spread') rules['spreadSelector'] = first.spec.podSelector ?? {};
   }
-  return 'tiers' in rules && 'replicas' in rules ? oneDivision(own, rules) : rules;
+  return 'tiers' in rules && 'replicas' in rules ? tiersOrReplicas(namespaced, rules) : rules;
 }
 
 /** The policies whose value of a field applies, namespaced before cluster policies; two of one level conflict. */
-function speakingOf(selecting: readonly KnownPolicy[], field: (typeof PREFERENCES)[number]): readonly KnownPolicy[] {
-  const speaking = selecting.filter(({ spec }) => spec[field] !== undefined);
-  const own = speaking.filter(({ namespace }) => namespace !== undefined);
-  const general = speaking.filter(({ namespace }) => namespace === undefined);
-  if (own.length === 0 || (field === 'overrides' && general.length > 1)) return general;
-  return own;
+function policiesSetting(
+  field: (typeof PREFERENCES)[number], selecting: readonly KnownPolicy[],
+): readonly KnownPolicy[] {
+  const setting = selecting.filter(({ spec }) => spec[field] !== undefined);
+  const namespaced = setting.filter(({ namespace }) => namespace !== undefined);
+  const clusterScoped = setting.filter(({ namespace }) => namespace === undefined);
+  if (namespaced.length === 0 || (field === 'overrides' && clusterScoped.length > 1)) return clusterScoped;
+  return namespaced;
 }
 
 /** An administrator's overrides cannot be reverted within a namespace. */
 function allOverrides(selecting: readonly KnownPolicy[]): SetByPolicy<readonly PolicySetOverride[]> {
-  const speaking = selecting.filter(({ spec }) => spec.overrides !== undefined)
+  const setting = selecting.filter(({ spec }) => spec.overrides !== undefined)
     .toSorted((a, b) => Number(a.namespace === undefined) - Number(b.namespace === undefined));
   return {
-    by: speaking.map(({ title }) => title).join(' and '),
-    value: speaking.flatMap(({ namespace, spec }) => (spec.overrides ?? []).map(
+    by: setting.map(({ title }) => title).join(' and '),
+    value: setting.flatMap(({ namespace, spec }) => (spec.overrides ?? []).map(
       (override) => (namespace === undefined ? { ...override, isClusterScoped: true } : override),
     )),
   };
 }
 
-/** Tiers and replicas both divide pods: those of the namespace's own policies apply. */
-function oneDivision(own: readonly KnownPolicy[], rules: Record<string, unknown>): Partial<PlacementRules> {
-  const ownFields =
-    (['tiers', 'replicas'] as const).filter((field) => own.some(({ spec }) => spec[field] !== undefined));
-  const [field] = ownFields;
-  if (field === undefined || ownFields.length === 2) {
+/** Tiers and replicas are two ways to divide pods over targets: what namespaced policies set applies. */
+function tiersOrReplicas(namespaced: readonly KnownPolicy[], rules: Record<string, unknown>): Partial<PlacementRules> {
+  const fields =
+    (['tiers', 'replicas'] as const).filter((field) => namespaced.some(({ spec }) => spec[field] !== undefined));
+  const [field] = fields;
+  if (field === undefined || fields.length === 2) {
     return {
       blocked: {
         reason: 'PolicyConflict',
@@ -209,11 +211,11 @@ export function ruleAgainst(rules: PlacementRules, target: TargetLabels | undefi
  * there. `pods` are those that need it. `unknown` while policies are not synced, invalid or in conflict: nothing is
  * then copied or removed.
  */
-export function mayFollow(pods: readonly SelectedObject[], target: TargetLabels, book: PolicyIndex): boolean
+export function mayFollow(pods: readonly SelectedObject[], target: TargetLabels, policyIndex: PolicyIndex): boolean
   | 'unknown' {
   let isUnknown = false;
   for (const pod of pods) {
-    const rules = rulesFor(pod, book);
+    const rules = rulesFor(pod, policyIndex);
     if (ruleAgainst(rules, target) === undefined) return true;
     isUnknown ||= rules.blocked !== undefined;
   }

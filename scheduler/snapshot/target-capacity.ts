@@ -45,8 +45,8 @@ function withoutDevices(requests: ResourceAmounts): ResourceAmounts {
 }
 
 /**
- * Those that the admission plugin ExtendedResourceToleration adds, which managed clusters have and others may lack.
- * Nobody knows which of them a target is, so it decides.
+ * Tolerations that the admission plugin ExtendedResourceToleration would add. A source cannot tell whether a target
+ * enables it, and assumes so, as managed clusters do; the target's scheduler has the last word.
  */
 function tolerationsFor(requests: ResourceAmounts): readonly Toleration[] {
   return [...requests.keys()].filter(isExtended)

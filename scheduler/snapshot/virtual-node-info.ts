@@ -102,7 +102,7 @@ export function toTargetLabels(
   };
 }
 
-/** The labels of a virtual node that its target does not report; only our own while it is unknown which it reports. */
+/** Labels that the target does not report itself. While the list of reported ones is missing, only our own. */
 function withoutTargetLabels(shown: StringMap, listed: string | undefined): StringMap {
   const keys = listed === undefined ? undefined : readKeys(listed);
   return Object.fromEntries(

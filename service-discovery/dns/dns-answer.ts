@@ -9,7 +9,7 @@ import { isDnsLabel } from '../../model/naming/label-syntax.ts';
 import type { ImportView } from '../imports/import-objects.ts';
 import { parseName, serviceName, type ServiceName } from './dns-names.ts';
 import type { Preference } from '../imports/preference.ts';
-import { drains, reachableSlices } from '../imports/reachable-slices.ts';
+import { isDraining, reachableSlices } from '../imports/reachable-slices.ts';
 
 /** An endpoint at the address by which this cluster reaches it. */
 export interface DnsEndpoint extends ExportedEndpoint {
@@ -115,7 +115,7 @@ function addressesOf(asked: ServiceName, service: DnsService, families = FAMILIE
   const { type, ips, localIps, clusters } = service;
   // kube-proxy refuses connections to an address of a family without endpoints
   if (type === 'ClusterSetIP' && cluster === undefined) return ips.filter((ip) => clusters.some(({ endpoints }) =>
-    endpoints.some((one) => typeOf(one.address) === typeOf(ip) && (one.ready || drains(one)))));
+    endpoints.some((one) => typeOf(one.address) === typeOf(ip) && (one.ready || isDraining(one)))));
   const ready = healthy(asked, service, families).map(({ endpoint }) => endpoint.address);
   if (type === 'Headless' || host !== undefined) return ready;
   const isHere = clusters.some(({ id, isLocal }) => isLocal && id === cluster);
@@ -184,8 +184,8 @@ function serviceRecords(name: string, asked: ServiceName, service: DnsService): 
 }
 
 /**
- * No record twice (RFC 2181, section 5): TCP and UDP may share a number. None that no message can hold, which
- * EndpointSlices and other clusters may name.
+ * Without duplicates (RFC 2181, section 5): TCP and UDP may share a port number. Without ports and names that do not
+ * fit into a DNS message: EndpointSlices and other clusters may have them.
  */
 function distinct(records: readonly (DnsRecord & { readonly type: 'SRV' })[]): readonly DnsRecord[] {
   const valid = records.filter(({ target, port }) => port > 0 && port <= MAX_PORT && target.length <= MAX_NAME);

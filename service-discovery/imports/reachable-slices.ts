@@ -76,13 +76,13 @@ function listenerSlices(
   const all = spec.slices.flatMap(({ endpoints }) => endpoints);
   if (spec.type === 'Headless' || ports.length === 0 || all.length === 0) return [];
   const ready = isReached && all.some((endpoint) => endpoint.ready);
-  const isDraining = isReached && !ready && all.some(drains);
-  const endpoint = { address, ready, ...(isDraining && { serving: true, terminating: true }) };
+  const drains = isReached && !ready && all.some(isDraining);
+  const endpoint = { address, ready, ...(drains && { serving: true, terminating: true }) };
   return [{ key: 'gateway', addressType: address.includes(':') ? 'IPv6' : 'IPv4', ports, endpoints: [endpoint] }];
 }
 
 /** Whether it serves to its end: kube-proxy uses such endpoints while none is ready. */
-export function drains({ serving, terminating }: ExportedEndpoint): boolean {
+export function isDraining({ serving, terminating }: ExportedEndpoint): boolean {
   return serving === true && terminating === true;
 }
 

@@ -2,11 +2,12 @@
 import { readPolicyManifest, readWritten, supposePolicyApplies } from '../../cli/placement/what-if-policy.ts';
 import { policyProblem } from '../../scheduler/snapshot/policy-problem.ts';
 import { rulesFor } from '../../scheduler/snapshot/placement-rules.ts';
-import { aBook, aClusterPolicy, aPolicy } from '../support/objects/placement.ts';
+import { aPolicyIndex, aClusterPolicy, aPolicy } from '../support/objects/placement.ts';
 import { hold, type FuzzTarget } from './fuzz-target.ts';
 
 const POD = { namespace: 'team-a', labels: { app: 'web' } };
-const BOOK = aBook(aPolicy({ weights: { cost: 1 } }), aClusterPolicy({ forbid: { matchLabels: { region: 'moon' } } }));
+const POLICIES =
+  aPolicyIndex(aPolicy({ weights: { cost: 1 } }), aClusterPolicy({ forbid: { matchLabels: { region: 'moon' } } }));
 
 /** Specs and manifests, as YAML or JSON. */
 export const WRITTEN_POLICIES: FuzzTarget = {
@@ -28,15 +29,15 @@ export const WRITTEN_POLICIES: FuzzTarget = {
     const read = readPolicyManifest(text);
     for (const kind of ['PlacementPolicy', 'ClusterPlacementPolicy'] as const) {
       const policy = read.kind === 'policy' ? read.policy : { kind, name: 'x', written: readWritten(text) };
-      const supposed = supposePolicyApplies(POD, BOOK, policy);
+      const supposed = supposePolicyApplies(POD, POLICIES, policy);
       if (supposed.kind === 'impossible') {
         hold(supposed.why.length < 6_000 && supposed.advice !== '', 'a refusal says what to change');
         continue;
       }
       const scope = policy.kind === 'PlacementPolicy' ? 'namespace' : 'cluster';
       hold(policyProblem(supposed.spec, scope) === undefined, 'what is supposed the scheduler can read');
-      hold(supposed.book.policies.some(({ title }) => title === supposed.title), 'it is among the policies');
-      hold(rulesFor(POD, supposed.book).blocked?.reason !== 'PolicyInvalid', 'it blocks nothing as invalid');
+      hold(supposed.policyIndex.policies.some(({ title }) => title === supposed.title), 'it is among the policies');
+      hold(rulesFor(POD, supposed.policyIndex).blocked?.reason !== 'PolicyInvalid', 'it blocks nothing as invalid');
     }
   },
 };

@@ -74,9 +74,9 @@ function toPodRequest(method: string, path: string, query: URLSearchParams): Kub
   return 'kind' in parameters ? parameters : { kind: 'pod', operation, namespace, name, container, parameters };
 }
 
-const STREAM_SUBRESOURCES = ['GET', 'POST'];
+const STREAM_METHODS = ['GET', 'POST'];
 const METHODS: Readonly<Record<PodOperation, readonly string[]>> =
-  { log: ['GET'], exec: STREAM_SUBRESOURCES, attach: STREAM_SUBRESOURCES, portforward: STREAM_SUBRESOURCES };
+  { log: ['GET'], exec: STREAM_METHODS, attach: STREAM_METHODS, portforward: STREAM_METHODS };
 
 const PARAMETERS: Readonly<Record<PodOperation, (query: URLSearchParams) => Parameters | Refusal>> = {
   log: toLogParameters,

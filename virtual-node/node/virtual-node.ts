@@ -65,8 +65,8 @@ export function toVirtualNode(
 }
 
 /**
- * The labels that a node got from its target before: nothing is known of that now. Any may be one where the annotation
- * that lists them is gone.
+ * The labels that a node got from its target before, while nothing is known of the target. Where the annotation that
+ * lists them is gone, all labels count as the target's.
  */
 function lastPublished(before: Node | undefined): StringMap {
   const { labels = {}, annotations = {} } = before?.metadata ?? {};

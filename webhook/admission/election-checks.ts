@@ -13,7 +13,7 @@ import { deny, type Denial } from '../review/admission-answer.ts';
 
 type Check = (pod: Pod) => Denial | undefined;
 
-/** Annotations under our prefix that a new pod may have: those of users, and the manifest where tools want it. */
+/** Annotations under our prefix that a new pod may have: those of users, and that of `--write-source-manifest`. */
 const ADMITTED_ANNOTATIONS: ReadonlySet<string> = new Set([...USER_POD_ANNOTATIONS, SOURCE_MANIFEST_ANNOTATION]);
 const DELEGATE_LABELS = [PARENT_UID_LABEL, PARENT_CLUSTER_LABEL];
 

@@ -273,7 +273,7 @@ export interface SchedulingWorld {
   /** A target was removed from the source. */
   removed(name: string): Promise<void>;
   /** The placement policies are these from now on. */
-  policies(book: PolicyIndex): Promise<void>;
+  policies(policyIndex: PolicyIndex): Promise<void>;
   /** Lets everything happen that is not on a timer. */
   settled(): Promise<void>;
   /** Lets time pass. */
@@ -287,8 +287,8 @@ const NO_POLICIES: PolicyIndex = { isComplete: true, policies: [], namespaces: n
 /** Starts the scheduling loop on ClusterTargets of these names, each with room for anything. */
 export async function aSchedulingWorld(
   t: TestContext, names: readonly string[],
-  { book = NO_POLICIES, waiting = [], serverTime = () => Date.now() }: {
-    readonly book?: PolicyIndex;
+  { policyIndex = NO_POLICIES, waiting = [], serverTime = () => Date.now() }: {
+    readonly policyIndex?: PolicyIndex;
     /** The clock of the source's API server, in ms since the epoch. */
     readonly serverTime?: () => number;
     /** Pods that wait when the scheduler starts. */
@@ -311,7 +311,7 @@ export async function aSchedulingWorld(
   const ready = new ReadyTargets();
   const listeners: TargetListener[] = [];
   const inputListeners: PlacementInputsListener[] = [];
-  let currentBook = book;
+  let currentIndex = policyIndex;
   const put = (pod: Pod): void => {
     pods.set(keyOf(pod), pod);
     proxies.set(keyOf(pod), toProxyPodRecord(pod));
@@ -355,7 +355,7 @@ export async function aSchedulingWorld(
     events: { record: (event: EventRecord) => events.push(event) },
     inputs: {
       listen: (listener: PlacementInputsListener) => inputListeners.push(listener),
-      get book() { return currentBook; },
+      get policyIndex() { return currentIndex; },
       nodes: { get: (node: string) => ({ metadata: { labels: {} }, spec: ofNode(node)?.node ?? {} }) },
     },
     targets: {
@@ -404,7 +404,7 @@ export async function aSchedulingWorld(
       return settled();
     },
     policies: (next) => {
-      currentBook = next;
+      currentIndex = next;
       for (const listener of inputListeners) listener.rulesChanged();
       return settled();
     },

@@ -38,7 +38,7 @@ const SHORT: FaultScale = {
   patience: 60_000,
 };
 
-const AS_WRITTEN: FaultScale = {
+const FULL_LENGTH: FaultScale = {
   timings: TRANSPORT_TIMINGS,
   noticed: 45_000,
   quiet: 180_000,
@@ -53,4 +53,4 @@ const AS_WRITTEN: FaultScale = {
 /** Whether this run is the long one: the file was started with `--as-written`. */
 export const IS_AS_WRITTEN = process.argv.includes('--as-written');
 /** The scale of this run. */
-export const SCALE = IS_AS_WRITTEN ? AS_WRITTEN : SHORT;
+export const SCALE = IS_AS_WRITTEN ? FULL_LENGTH : SHORT;

@@ -4,7 +4,7 @@
 import { parse, stringify } from 'yaml';
 import { DEFAULT_INSTALL_NAMESPACE } from '../../../api/objects/keys.ts';
 import { CLUSTER_TARGETS, SECRETS } from '../../../api/resource-types.ts';
-import { TcpRelay } from '../../../benchmarks/readings/tcp-relay.ts';
+import { TcpRelay } from '../network/tcp-relay.ts';
 import type { IsthmusWorld, WorldCluster } from '../worlds/isthmus-world.ts';
 
 interface Kubeconfig {

@@ -1,6 +1,6 @@
 // A target that can be lost: its source reaches it through a relay that swallows all bytes when told to, while the
 // cluster itself lives on.
-import { TcpRelay } from '../../../benchmarks/readings/tcp-relay.ts';
+import { TcpRelay } from '../network/tcp-relay.ts';
 import type { ClusterTarget } from '../../../api/kinds/cluster-target.ts';
 import type { KubernetesObject } from '../../../api/objects/core.ts';
 import { CLUSTER_TARGETS, SECRETS } from '../../../api/resource-types.ts';

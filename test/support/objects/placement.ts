@@ -78,12 +78,12 @@ export function aClusterPolicy(spec: PlacementPolicySpec, name = 'cp'): KnownPol
   return toKnownPolicy({ metadata: { name }, spec });
 }
 
-/** A book of policies that is complete. */
-export function aBook(...policies: readonly KnownPolicy[]): PolicyIndex {
+/** A policy index that is complete. */
+export function aPolicyIndex(...policies: readonly KnownPolicy[]): PolicyIndex {
   return { isComplete: true, policies, namespaces: new Map([['team-a', { team: 'a' }], ['team-b', { team: 'b' }]]) };
 }
 
 /** The rules that one policy of team-a makes for all of its pods. */
 export function rulesOf(spec: PlacementPolicySpec): PlacementRules {
-  return rulesFor({ namespace: 'team-a', labels: {} }, aBook(aClusterPolicy(spec)));
+  return rulesFor({ namespace: 'team-a', labels: {} }, aPolicyIndex(aClusterPolicy(spec)));
 }

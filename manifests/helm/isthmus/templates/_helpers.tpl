@@ -16,7 +16,7 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | quote }}
 {{- end }}
 
-{{- /* Takes root and image, a component's own, whose tag counts more than a digest for all. */}}
+{{- /* Takes root and image, the component's own: where that sets a tag, the digest for all is ignored. */}}
 {{- define "isthmus.image" }}
 {{- $own := .image | default dict }}
 {{- $image := mergeOverwrite (deepCopy .root.Values.image) $own }}
@@ -277,11 +277,11 @@ spec:
       volumes: {{- toYaml . | nindent 8 }}
       {{- end }}
 {{- /* A budget that allows no eviction would hold up every drain: none is made. */}}
-{{- $stay := .root.Values.podDisruptionBudget.minAvailable }}
+{{- $minAvailable := .root.Values.podDisruptionBudget.minAvailable }}
 {{- $single := le (int $settings.replicas) 1 }}
-{{- $part := hasSuffix "%" (toString $stay) }}
-{{- $needed := ternary (ceil (divf (mulf (trimSuffix "%" (toString $stay)) $settings.replicas) 100)) $stay $part }}
-{{- $all := ge (int $needed) (int $settings.replicas) }}
+{{- $isPercentage := hasSuffix "%" (toString $minAvailable) }}
+{{- $minPods := ternary (ceil (divf (mulf (trimSuffix "%" (toString $minAvailable)) $settings.replicas) 100)) $minAvailable $isPercentage }}
+{{- $all := ge (int $minPods) (int $settings.replicas) }}
 {{- if and .root.Values.podDisruptionBudget.enabled (not $single) (not $all) }}
 ---
 apiVersion: policy/v1

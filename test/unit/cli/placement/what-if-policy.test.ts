@@ -5,7 +5,7 @@ import {
   policiesFor, readPolicyManifest, readWritten, supposePolicyApplies, type WhatIfPolicies, type WrittenPolicy,
 } from '../../../../cli/placement/what-if-policy.ts';
 import { rulesFor, type KnownPolicy, type PolicyIndex } from '../../../../scheduler/snapshot/placement-rules.ts';
-import { aBook, aClusterPolicy, aPolicy } from '../../../support/objects/placement.ts';
+import { aPolicyIndex, aClusterPolicy, aPolicy } from '../../../support/objects/placement.ts';
 import { WRITTEN_CASES } from '../../../support/objects/policy-specs.ts';
 
 const EU = { matchLabels: { region: 'eu' } };
@@ -17,44 +17,44 @@ const named = (kind: WrittenPolicy['kind'], name: string, spec?: unknown): Writt
 const own = (name: string, spec?: unknown) => named('PlacementPolicy', name, spec);
 
 function supposed(policy: WrittenPolicy, ...policies: readonly KnownPolicy[]): WhatIfPolicies {
-  const found = supposePolicyApplies(pod, aBook(...policies), policy);
+  const found = supposePolicyApplies(pod, aPolicyIndex(...policies), policy);
   assert.ok(found.kind === 'supposed', found.kind === 'impossible' ? found.why : '');
   return found;
 }
 
-function refusal(policy: WrittenPolicy, book: PolicyIndex = aBook()): string {
-  const found = supposePolicyApplies(pod, book, policy);
+function refusal(policy: WrittenPolicy, policyIndex: PolicyIndex = aPolicyIndex()): string {
+  const found = supposePolicyApplies(pod, policyIndex, policy);
   assert.equal(found.kind, 'impossible');
   return found.kind === 'impossible' ? `${found.why} ${found.advice}` : '';
 }
 
 describe('a policy that is supposed to apply to a pod', () => {
   it('takes the place of those of its kind that apply, and leaves the others', () => {
-    const { title, replaces, keeps, book } = supposed(
+    const { title, replaces, keeps, policyIndex } = supposed(
       own('q'), aPolicy({ require: EU }), aPolicy({ ...OTHERS, require: US }, 'q'), aClusterPolicy({ forbid: US }),
       aClusterPolicy({ namespaceSelector: { matchLabels: { team: 'b' } }, forbid: EU }, 'of-others'),
     );
     assert.deepEqual([title, replaces, keeps], [
       'PlacementPolicy team-a/q', ['PlacementPolicy team-a/p'], ['ClusterPlacementPolicy cp'],
     ]);
-    const { require, forbid } = rulesFor(pod, book);
+    const { require, forbid } = rulesFor(pod, policyIndex);
     assert.deepEqual([require.map(({ value }) => value), forbid.map(({ value }) => value)], [[US], [US]]);
   });
 
   it('may be one of the cluster, whatever namespaces it is for', () => {
     const policy = aClusterPolicy({ namespaceSelector: { matchLabels: { team: 'b' } }, require: US });
-    const { replaces, keeps, book } =
+    const { replaces, keeps, policyIndex } =
       supposed(named('ClusterPlacementPolicy', 'cp'), aPolicy({ require: EU }), policy, aClusterPolicy({}, 'other'));
     assert.deepEqual([replaces, keeps], [['ClusterPlacementPolicy other'], ['PlacementPolicy team-a/p']]);
-    assert.deepEqual(rulesFor(pod, book).require.map(({ value }) => value), [US, EU]);
+    assert.deepEqual(rulesFor(pod, policyIndex).require.map(({ value }) => value), [US, EU]);
   });
 
   it('takes its own place alone where it applies already, and is then as it is written', () => {
     const all = [aPolicy({ require: EU }), aPolicy({ forbid: EU }, 'q'), aPolicy({ weights: { cost: 1 } }, 'r')];
-    const { replaces, keeps, book } = supposed(own('q', { forbid: US }), ...all);
+    const { replaces, keeps, policyIndex } = supposed(own('q', { forbid: US }), ...all);
     assert.deepEqual([replaces, keeps], [[], ['PlacementPolicy team-a/p', 'PlacementPolicy team-a/r']]);
-    assert.deepEqual(rulesFor(pod, book).forbid.map(({ value }) => value), [US]);
-    assert.equal(rulesFor(pod, book).weights?.by, 'PlacementPolicy team-a/r');
+    assert.deepEqual(rulesFor(pod, policyIndex).forbid.map(({ value }) => value), [US]);
+    assert.equal(rulesFor(pod, policyIndex).weights?.by, 'PlacementPolicy team-a/r');
   });
 
   it('need not exist where its spec is written', () => {
@@ -66,9 +66,9 @@ describe('a policy that is supposed to apply to a pod', () => {
 
   it('spreads pods like this one, where it selects others', () => {
     const spread = [{ topologyKey: 'region' }];
-    const rules = rulesFor(pod, supposed(own('q'), aPolicy({ ...OTHERS, spread }, 'q')).book);
+    const rules = rulesFor(pod, supposed(own('q'), aPolicy({ ...OTHERS, spread }, 'q')).policyIndex);
     assert.deepEqual(rules.spreadSelector, { matchLabels: { app: 'web' } });
-    const selected = rulesFor(pod, supposed(own('q'), aPolicy({ podSelector: {}, spread }, 'q')).book);
+    const selected = rulesFor(pod, supposed(own('q'), aPolicy({ podSelector: {}, spread }, 'q')).policyIndex);
     assert.deepEqual(selected.spreadSelector, {}, 'its own selector stays where it selects the pod');
   });
 
@@ -81,7 +81,7 @@ describe('a policy that is supposed to apply to a pod', () => {
         ...b.map((spec, index) => aClusterPolicy(spec, `all-${index}`)),
       ];
       const found = supposed(own('own-0'), ...policies);
-      if (a[0] !== OTHERS) assert.deepEqual(rulesFor(pod, found.book), rulesFor(pod, aBook(...policies)));
+      if (a[0] !== OTHERS) assert.deepEqual(rulesFor(pod, found.policyIndex), rulesFor(pod, aPolicyIndex(...policies)));
     }));
   });
 
@@ -90,17 +90,18 @@ describe('a policy that is supposed to apply to a pod', () => {
     fc.assert(fc.property(labels, labels, (podLabels, selected) => {
       const some = { ...pod, labels: podLabels };
       const q = aPolicy({ podSelector: { matchLabels: selected }, require: US }, 'q');
-      const found = supposePolicyApplies(some, aBook(q, aPolicy({ require: EU })), own('q'));
+      const found = supposePolicyApplies(some, aPolicyIndex(q, aPolicy({ require: EU })), own('q'));
       assert.ok(found.kind === 'supposed');
-      assert.equal(rulesFor(some, found.book).require.filter(({ by }) => by === 'PlacementPolicy team-a/q').length, 1);
-      assert.equal(found.book.policies.filter(({ title }) => title === 'PlacementPolicy team-a/q').length, 1);
+      const { require } = rulesFor(some, found.policyIndex);
+      assert.equal(require.filter(({ by }) => by === 'PlacementPolicy team-a/q').length, 1);
+      assert.equal(found.policyIndex.policies.filter(({ title }) => title === 'PlacementPolicy team-a/q').length, 1);
     }));
   });
 });
 
 describe('a policy that cannot be supposed', () => {
   it('is one that is not there and not written: those of other namespaces are not there', () => {
-    const elsewhere = aBook({ ...aPolicy({}, 'x'), namespace: 'team-b', title: 'PlacementPolicy team-b/x' });
+    const elsewhere = aPolicyIndex({ ...aPolicy({}, 'x'), namespace: 'team-b', title: 'PlacementPolicy team-b/x' });
     assert.equal(
       refusal(own('x'), elsewhere),
       'There is no PlacementPolicy team-a/x. Choose one of those that there are, or write a spec.',
@@ -108,11 +109,12 @@ describe('a policy that cannot be supposed', () => {
   });
 
   it('is any while policies could not be read: what applies beside it is not known', () => {
-    assert.match(refusal(own('x', {}), { ...aBook(), isComplete: false }), /cannot be read.*permission to list/);
+    assert.match(refusal(own('x', {}), { ...aPolicyIndex(), isComplete: false }), /cannot be read.*permission to list/);
   });
 
   it('is one that is stored and invalid', () => {
-    assert.match(refusal(own('p'), aBook(aPolicy({ wrong: 1 } as never))), /team-a\/p has a field wrong.*Correct/);
+    const wrong = aPolicyIndex(aPolicy({ wrong: 1 } as never));
+    assert.match(refusal(own('p'), wrong), /team-a\/p has a field wrong.*Correct/);
   });
 
   it('is one whose text is no YAML, has a key twice, or is too deep', () => {
@@ -138,7 +140,7 @@ describe('a policy that cannot be supposed', () => {
   it('never ends in an exception, and tells in a few words, whatever is written', () => {
     const kinds = fc.constantFrom<WrittenPolicy['kind']>('PlacementPolicy', 'ClusterPlacementPolicy');
     fc.assert(fc.property(fc.jsonValue(), kinds, (spec, kind) => {
-      const found = supposePolicyApplies(pod, aBook(), named(kind, 'x', spec));
+      const found = supposePolicyApplies(pod, aPolicyIndex(), named(kind, 'x', spec));
       if (found.kind === 'impossible') assert.ok(found.why.length < 1_000);
     }));
     fc.assert(fc.property(fc.string(), (text) => void readWritten(text)));
@@ -148,8 +150,8 @@ describe('a policy that cannot be supposed', () => {
 describe('policies to choose from', () => {
   it('are those of the namespace and of the cluster, by name', () => {
     const elsewhere = { ...aPolicy({}, 'x'), namespace: 'team-b', title: 'PlacementPolicy team-b/x' };
-    const book = aBook(aClusterPolicy({}), aPolicy({}, 'z'), aPolicy({}), elsewhere);
-    assert.deepEqual(policiesFor('team-a', book).map(({ kind, name }) => `${kind}/${name}`), [
+    const policyIndex = aPolicyIndex(aClusterPolicy({}), aPolicy({}, 'z'), aPolicy({}), elsewhere);
+    assert.deepEqual(policiesFor('team-a', policyIndex).map(({ kind, name }) => `${kind}/${name}`), [
       'PlacementPolicy/p', 'PlacementPolicy/z', 'ClusterPlacementPolicy/cp',
     ]);
   });

@@ -12,7 +12,7 @@ import { recordTarget } from '../../../../scheduler/explain/recorded-inputs.ts';
 import type { PolicyIndex } from '../../../../scheduler/snapshot/placement-rules.ts';
 import type { TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
 import { withNodes } from '../../../support/objects/builders.ts';
-import { aBook, aPlace, aPolicy, full, placed, withNodeInfo } from '../../../support/objects/placement.ts';
+import { aPolicyIndex, aPlace, aPolicy, full, placed, withNodeInfo } from '../../../support/objects/placement.ts';
 
 const plannedPods = (text: string, namespace: string) => plannedPodsOf([{ path: 'app.yaml', text }], namespace);
 const ELECTED = `annotations: {${ELECT_ANNOTATION}: ""}`;
@@ -30,15 +30,17 @@ spec:
 
 const UNKNOWN = 'is of a kind without a pod template; pods that its controller makes are not planned';
 
-/** Both namespaces of the book have opted in. */
-const optedIn = (book: PolicyIndex): PolicyIndex => ({
-  ...book,
+/** Both namespaces of the index have opted in. */
+const optedIn = (policyIndex: PolicyIndex): PolicyIndex => ({
+  ...policyIndex,
   namespaces:
-    new Map([...book.namespaces].map(([name, labels]) => [name, { ...labels, 'multicluster-scheduler': 'enabled' }])),
+    new Map([...policyIndex.namespaces].map(
+      ([name, labels]) => [name, { ...labels, 'multicluster-scheduler': 'enabled' }],
+    )),
 });
 
 function aWorld(targets: readonly TargetSnapshot[], spec: PlacementPolicySpec = {}): RecordedState {
-  return { targets: targets.map(recordTarget), policies: optedIn(aBook(aPolicy(spec))), placed: [] };
+  return { targets: targets.map(recordTarget), policies: optedIn(aPolicyIndex(aPolicy(spec))), placed: [] };
 }
 
 const outcomes = (text: string, world: RecordedState) =>
@@ -235,7 +237,7 @@ describe('simulate', () => {
 
 describe('what admission does', () => {
   const [a] = [aPlace('a', {}, four)];
-  const [world, bare] = [aWorld([a]), { ...aWorld([a]), policies: aBook() }];
+  const [world, bare] = [aWorld([a]), { ...aWorld([a]), policies: aPolicyIndex() }];
   const first = (text: string, on: RecordedState, rejected?: Parameters<typeof simulate>[2]) =>
     simulate(plannedPods(text, 'team-a').pods, on, rejected)[0];
 
@@ -290,7 +292,7 @@ describe('what admission does', () => {
 
 describe('what is supposed', () => {
   const targets = [aPlace('a', {}, four), aPlace('b', {}, four)].map(recordTarget);
-  const base = { policies: optedIn(aBook()), placed: [] };
+  const base = { policies: optedIn(aPolicyIndex()), placed: [] };
 
   it('reads GPUs as one node, and resources as so many', () => {
     assert.deepEqual(parseAdd('4xH100'), {

@@ -9,7 +9,7 @@ import { toSeenPod } from '../../../../dashboard/views/seen-pod.ts';
 import type { PendingScreen } from '../../../../dashboard/wire/screens.ts';
 import type { ClusterClient } from '../../../../kubernetes/client/cluster-client.ts';
 import { aProxy, named, unschedulable, withUid } from '../../../support/objects/builders.ts';
-import { aBook, aPlace } from '../../../support/objects/placement.ts';
+import { aPolicyIndex, aPlace } from '../../../support/objects/placement.ts';
 
 /** Pods that wait for a reason each, so that each is a group. */
 const podsNamed = (count: number) => Array.from({ length: count }, (_, index) =>
@@ -26,7 +26,7 @@ function aWorld(): unknown {
   return {
     targets, targetsWithout: () => targets, sourceId: 's', inFlight: [], cluster: {},
       sessions: { get: () => undefined },
-    context: { policies: aBook(), placed: { classes: () => [] } },
+    context: { policies: aPolicyIndex(), placed: { classes: () => [] } },
   };
 }
 

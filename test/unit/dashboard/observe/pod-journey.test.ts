@@ -9,7 +9,7 @@ import type { SchedulerInputs } from '../../../../dashboard/observe/scheduler-in
 import { ViewerPermissions } from '../../../../dashboard/permissions/viewer-permissions.ts';
 import type { SeenJourney } from '../../../../dashboard/views/pod-view.ts';
 import { aProxy, inNamespace, named } from '../../../support/objects/builders.ts';
-import { aBook, aPlace, aPolicy } from '../../../support/objects/placement.ts';
+import { aPolicyIndex, aPlace, aPolicy } from '../../../support/objects/placement.ts';
 import { ScriptedApiServer, skipBackoff } from '../../../support/doubles/scripted-api-server.ts';
 
 const POD = aProxy(inNamespace('team-a'), named('web'));
@@ -25,7 +25,7 @@ function stateOf(policy: string): LiveState {
   return {
     targets, targetsWithout: () => targets, sourceId: 's', inFlight: [], cluster: {},
     sessions: { get: () => undefined },
-    context: { policies: aBook(aPolicy({}, policy)), placed: { classes: () => [] } },
+    context: { policies: aPolicyIndex(aPolicy({}, policy)), placed: { classes: () => [] } },
   } as unknown as LiveState;
 }
 

@@ -4,7 +4,7 @@ import type { LiveState } from '../../../../cli/placement/live-state.ts';
 import { whatIfState, type WhatIf } from '../../../../dashboard/observe/what-if.ts';
 import { LONGEST_SPEC } from '../../../../dashboard/wire/routes.ts';
 import { rulesFor } from '../../../../scheduler/snapshot/placement-rules.ts';
-import { aBook, aClusterPolicy, aPlace, aPolicy } from '../../../support/objects/placement.ts';
+import { aPolicyIndex, aClusterPolicy, aPlace, aPolicy } from '../../../support/objects/placement.ts';
 import { shownPod } from '../../../support/objects/seen-pods.ts';
 
 const NOTHING: WhatIf = { without: '', policy: '', spec: '' };
@@ -13,7 +13,8 @@ const targets = [aPlace('eu'), aPlace('us')];
 const pod = shownPod({ namespace: 'team-a', labels: { app: 'web' } });
 const selected = { namespace: 'team-a', labels: { app: 'web' } };
 
-const POLICIES = aBook(aPolicy({ require: EU }), aPolicy({ podSelector: EU, forbid: EU }, 'q'), aClusterPolicy({}));
+const POLICIES =
+  aPolicyIndex(aPolicy({ require: EU }), aPolicy({ podSelector: EU, forbid: EU }, 'q'), aClusterPolicy({}));
 
 function stateWith(policies = POLICIES): LiveState {
   return {
@@ -89,6 +90,6 @@ describe('the state as a viewer supposes it', () => {
 
   it('has at most 200 policies to choose from', () => {
     const many = Array.from({ length: 300 }, (_, index) => aPolicy({}, `p-${index}`));
-    assert.equal(suppose({}, stateWith(aBook(...many))).choice.policies.length, 200);
+    assert.equal(suppose({}, stateWith(aPolicyIndex(...many))).choice.policies.length, 200);
   });
 });

@@ -6,7 +6,7 @@ import {
   CILIUM_FORMER_GLOBAL_ANNOTATION, FOLLOW_MARKS_ANNOTATION, GLOBAL_ANNOTATION, ORIGINAL_SELECTOR_ANNOTATION,
 } from '../../../../api/objects/keys.ts';
 import {
-  planFollow, planFollowAnnotations, toSourceObject, type CopyObject, type FollowState, type AnnotationMode,
+  planFollow, planFollowAnnotations, toSourceObject, type CopyObject, type FollowState, type FollowMarking,
   type SourceObject,
 } from '../../../../delegate-controller/copies/follow-plan.ts';
 import { FOLLOWED_KINDS, type FollowedKind } from '../../../../delegate-controller/copies/followed-kinds.ts';
@@ -19,7 +19,7 @@ const [CONFIG_MAP, SECRET, SERVICE, INGRESS] =
 
 const source: SourceObject = {
   key: 'a/x', uid: 'u', resourceVersion: '1', digest: 'd1', selector: {}, refersTo: [], rejection: undefined,
-  annotationModes: ['rewritten'],
+  markings: ['rewritten'],
 };
 const copy: CopyObject = { key: 'a/x', uid: 'c', digest: 'd1', parentUid: 'u' };
 const base: FollowState = { kind: CONFIG_MAP, needed: true, source, copy, unneededSince: NOW, accepted: undefined };
@@ -74,8 +74,8 @@ describe('planFollow', () => {
 
 const aService = (selector: StringMap, annotations: StringMap = {}): Service =>
   ({ metadata: { namespace: 'a', name: 'x', uid: 'u', resourceVersion: '1', annotations }, spec: { selector } });
-const after = (kind: FollowedKind, object: KubernetesObject, annotationMode: AnnotationMode): Service => {
-  const [command] = planFollowAnnotations(kind, object, annotationMode);
+const after = (kind: FollowedKind, object: KubernetesObject, marking: FollowMarking): Service => {
+  const [command] = planFollowAnnotations(kind, object, marking);
   return command?.kind === 'patch' ? (afterMergePatch(object, command.patch) as Service) : object;
 };
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
@@ -131,7 +131,7 @@ describe('planFollowAnnotations', () => {
     );
     assert.deepEqual(plain(after(SERVICE, after(SERVICE, aService({ app: 'web' }), 'rewritten'), 'kept')), plain(kept));
     assert.deepEqual(plain(after(SERVICE, kept, 'none')), plain(aService({ app: 'web' })));
-    assert.deepEqual(toSourceObject(SERVICE, kept, 'cluster').annotationModes, ['kept']);
+    assert.deepEqual(toSourceObject(SERVICE, kept, 'cluster').markings, ['kept']);
   });
 
   it('never touches what was never followed, nor what has no marks', () => {
@@ -153,7 +153,7 @@ describe('the record of an object of the source', () => {
     const [before, then] =
       [aService({ app: 'web' }), marked].map((object) => toSourceObject(SERVICE, object, 'cluster'));
     assert.deepEqual([before?.selector, then?.selector], [{ app: 'web' }, { app: 'web' }]);
-    assert.deepEqual([before?.annotationModes, then?.annotationModes], [['none'], ['rewritten']]);
+    assert.deepEqual([before?.markings, then?.markings], [['none'], ['rewritten']]);
     assert.equal(before?.digest, then?.digest);
   });
 

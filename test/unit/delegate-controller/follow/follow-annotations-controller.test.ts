@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Service } from '../../../../api/objects/core.ts';
-import { toSourceObject, type AnnotationMode } from '../../../../delegate-controller/copies/follow-plan.ts';
+import { toSourceObject, type FollowMarking } from '../../../../delegate-controller/copies/follow-plan.ts';
 import { FOLLOWED_KINDS } from '../../../../delegate-controller/copies/followed-kinds.ts';
 import { FollowAnnotations } from '../../../../delegate-controller/follow/follow-annotations-controller.ts';
 import type { EventRecord } from '../../../../model/proxy/event-record.ts';
@@ -14,7 +14,7 @@ const service: Service = {
 };
 
 /** Events after the Service was given this mode. */
-async function eventsFor(mode: AnnotationMode): Promise<readonly EventRecord[]> {
+async function eventsFor(mode: FollowMarking): Promise<readonly EventRecord[]> {
   const server = await ScriptedApiServer.start();
   const stopped = new AbortController();
   const recorded: EventRecord[] = [];
@@ -23,7 +23,7 @@ async function eventsFor(mode: AnnotationMode): Promise<readonly EventRecord[]> 
       {
         source: server.client, logger: SILENT, ready: Promise.resolve(),
         events: { record: (event) => void recorded.push(event) },
-        sourceObject: () => toSourceObject(SERVICES, service, 'cluster'), annotationModeOf: () => mode,
+        sourceObject: () => toSourceObject(SERVICES, service, 'cluster'), markingOf: () => mode,
       },
       stopped.signal,
     );

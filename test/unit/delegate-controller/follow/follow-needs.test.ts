@@ -30,7 +30,7 @@ const GONE = named('services', 'gone');
 
 const object = (more: Partial<SourceObject>): SourceObject => ({
   key: '', uid: 'u', resourceVersion: '1', digest: 'd', selector: {}, refersTo: [], rejection: undefined,
-  annotationModes: [], ...more,
+  markings: [], ...more,
 });
 const OBJECTS = new Map<FollowedName['name'], SourceObject>([
   ['settings', object({})],

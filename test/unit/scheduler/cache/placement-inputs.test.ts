@@ -70,8 +70,8 @@ describe('PlacementInputs', () => {
   }
 
   it('are complete also where namespaces are listed last, and whoever waits is told', async () => {
-    const books: boolean[] = [];
-    changed.on('told', () => books.push(inputs.book.isComplete));
+    const complete: boolean[] = [];
+    changed.on('told', () => complete.push(inputs.policyIndex.isComplete));
     let last: Exchange | undefined;
     for (let lists = 0, watches = 0; lists < 4 || watches < 3;) {
       const exchange = await server.next();
@@ -84,10 +84,10 @@ describe('PlacementInputs', () => {
         else exchange.answerPage('100', '');
       }
     }
-    assert.equal(inputs.book.isComplete, false);
+    assert.equal(inputs.policyIndex.isComplete, false);
     last?.answerPage('100', '', anObject('default'));
     await inputs.namespaces.synced;
-    assert.deepEqual([inputs.book.isComplete, books.at(-1)], [true, true]);
+    assert.deepEqual([inputs.policyIndex.isComplete, complete.at(-1)], [true, true]);
     changed.removeAllListeners();
   });
 
@@ -103,22 +103,22 @@ describe('PlacementInputs', () => {
     anObject('n', { ...rest, metadata: { labels: { zone: '1' }, ...metadata } });
 
   it('are complete once all of them are listed', async () => {
-    assert.equal(inputs.book.isComplete, false);
+    assert.equal(inputs.policyIndex.isComplete, false);
     const policy = anObject('p', { spec: { require: { matchLabels: { a: 'b' } } } }, 'team-a');
     await listed({
       'policies': [policy], 'cluster policies': [anObject('cp', { spec: {} })],
       'namespaces': [anObject('team-a', { metadata: { labels: { team: 'a' } } })],
     });
-    assert.equal(inputs.book.isComplete, true);
-    assert.deepEqual(inputs.book.policies.map(({ title }) => title), [
+    assert.equal(inputs.policyIndex.isComplete, true);
+    assert.deepEqual(inputs.policyIndex.policies.map(({ title }) => title), [
       'PlacementPolicy team-a/p', 'ClusterPlacementPolicy cp',
     ]);
-    assert.deepEqual([...inputs.book.namespaces], [['team-a', { team: 'a' }]]);
-    assert.equal(inputs.book, inputs.book, 'it is made once');
+    assert.deepEqual([...inputs.policyIndex.namespaces], [['team-a', { team: 'a' }]]);
+    assert.equal(inputs.policyIndex, inputs.policyIndex, 'it is made once');
   });
   it('are not complete while policies cannot be read, and do not hold up the start for that', async () => {
     await listed({ 'cluster policies': new Error('forbidden') });
-    assert.equal(inputs.book.isComplete, false);
+    assert.equal(inputs.policyIndex.isComplete, false);
   });
 
   const nodeChanges: Record<string, readonly [Node, told: readonly string[]]> = {
@@ -158,17 +158,17 @@ describe('PlacementInputs', () => {
     assert.equal(await rulesUntil(send, 'one'), 1);
     send('namespaces', 'MODIFIED', anObject('team-a', { metadata: { labels: { team: 'b' } } }));
     assert.equal(await rulesUntil(send, 'two'), 2);
-    assert.deepEqual(inputs.book.namespaces.get('team-a'), { team: 'b' });
+    assert.deepEqual(inputs.policyIndex.namespaces.get('team-a'), { team: 'b' });
   });
   it('tell of the spec of a policy, and not of its status, which this process writes itself', async () => {
     const policy = (spec: object, state: object) => anObject('p', { spec, status: state }, 'team-a');
     const send = await listed({ policies: [policy({}, {})] });
-    const before = inputs.book;
+    const before = inputs.policyIndex;
     send('policies', 'MODIFIED', policy({}, { conditions: [{ type: 'Ready', status: 'True' }] }));
     const start = told.length;
     send('policies', 'MODIFIED', policy({ weights: { rtt: 3 } }, {}));
-    while (inputs.book === before) await once(changed, 'told');
+    while (inputs.policyIndex === before) await once(changed, 'told');
     assert.deepEqual(told.slice(start), ['rules'], 'once, for the second change');
-    assert.deepEqual(inputs.book.policies.map(({ spec }) => spec), [{ weights: { rtt: 3 } }]);
+    assert.deepEqual(inputs.policyIndex.policies.map(({ spec }) => spec), [{ weights: { rtt: 3 } }]);
   });
 });

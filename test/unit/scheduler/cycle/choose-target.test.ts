@@ -25,7 +25,7 @@ function aMember(index: number): ProxyPod {
 /** A group of ten and one target with this room; counts decisions. */
 function aWorld(free: ResourceList) {
   const members = Array.from({ length: MEMBERS }, (_, index) => aMember(index));
-  const book: PolicyIndex = { isComplete: true, policies: [], namespaces: new Map() };
+  const policyIndex: PolicyIndex = { isComplete: true, policies: [], namespaces: new Map() };
   const get = (key: string) => members.find((member) => member.key === key);
   let tell: (key: string, before: ProxyPod | undefined, after: ProxyPod | undefined) => void = () => undefined;
   let removed: (target: typeof TARGET) => void = () => undefined;
@@ -36,7 +36,7 @@ function aWorld(free: ResourceList) {
       listen: (listener: { readonly removed: (target: typeof TARGET) => void }) => (removed = listener.removed),
       all: () => [], get: () => TARGET, byNode: () => TARGET, object: () => undefined,
     },
-    inputs: { listen: () => undefined, book },
+    inputs: { listen: () => undefined, policyIndex },
   };
   const cache = new ClusterCache(clusters as unknown as ObservedClusters);
   cache.observe((key) => asked.push(key));

@@ -6,7 +6,7 @@ import { POD_GROUP_LABEL, POD_GROUP_MIN_COUNT_ANNOTATION } from '../../../../api
 import {
   annotated, labelled, named, onNode, terminating, withRequests, withUid,
 } from '../../../support/objects/builders.ts';
-import { aBook, aClusterPolicy } from '../../../support/objects/placement.ts';
+import { aPolicyIndex, aClusterPolicy } from '../../../support/objects/placement.ts';
 import {
   aPodOf, FORBIDDEN, gated, homesOf, REJECTED, ROOM, SCHEDULED, writesOf,
 } from '../../../support/objects/scheduled-pods.ts';
@@ -62,11 +62,11 @@ describe('a group', () => {
     assert.equal(world.cache.views.ledger.size, 0);
   });
   it('that a policy keeps from all targets is placed as soon as that is gone', async (t) => {
-    const book = aBook(aClusterPolicy({ require: { matchLabels: { no: 'such' } } }));
-    const world = await aSchedulingWorld(t, ['a'], { book });
+    const policyIndex = aPolicyIndex(aClusterPolicy({ require: { matchLabels: { no: 'such' } } }));
+    const world = await aSchedulingWorld(t, ['a'], { policyIndex });
     for (const uid of ['one', 'two']) await world.put(member(uid));
     assert.ok(writesOf(world).some((what) => what.includes('2 of its pods must be placed together')));
-    await world.policies(aBook());
+    await world.policies(aPolicyIndex());
     assert.deepEqual(homesOf(world, 'one', ['a']), ['a']);
   });
   it('is taken back when one of them fits nowhere any more', async (t) => {

@@ -8,7 +8,7 @@ import { toBeConfirmed } from '../../../../model/delegate/confirmation.ts';
 import { toPodChaperon } from '../../../../model/delegate/pod-chaperon.ts';
 import type { PolicyIndex } from '../../../../scheduler/snapshot/placement-rules.ts';
 import { aPod, named, onNode, withMetadata } from '../../../support/objects/builders.ts';
-import { aBook, aClusterPolicy } from '../../../support/objects/placement.ts';
+import { aPolicyIndex, aClusterPolicy } from '../../../support/objects/placement.ts';
 import {
   aPodOf, aPodRecord, before, FORBIDDEN, homesOf, REJECTED, ROOM, SCHEDULED, sent, writesOf,
 } from '../../../support/objects/scheduled-pods.ts';
@@ -42,16 +42,18 @@ describe('a create of which nobody knows', () => {
   const pool = { targets: {}, patch: [{ op: 'add', path: '/metadata/annotations/pool', value: 'eu' }] } as const;
   const missing = { targets: {}, patch: [{ op: 'remove', path: '/spec/priorityClassName' }] } as const;
   const later: Record<string, PolicyIndex> = {
-    'no longer applies': aBook(aClusterPolicy({ overrides: [pool, missing] })),
-    'is that of two policies now': aBook(aClusterPolicy({ overrides: [pool] }), aClusterPolicy({ overrides: [] }, 'q')),
+    'no longer applies': aPolicyIndex(aClusterPolicy({ overrides: [pool, missing] })),
+    'is that of two policies now':
+      aPolicyIndex(aClusterPolicy({ overrides: [pool] }), aClusterPolicy({ overrides: [] }, 'q')),
   };
-  for (const [what, book] of Object.entries(later)) {
+  for (const [what, changed] of Object.entries(later)) {
     it(`is asked for again with the override that it was chosen with, where that ${what}`, async (t) => {
-      const world = await aSchedulingWorld(t, ['a'], { book: aBook(aClusterPolicy({ overrides: [pool] })) });
+      const policyIndex = aPolicyIndex(aClusterPolicy({ overrides: [pool] }));
+      const world = await aSchedulingWorld(t, ['a'], { policyIndex });
       const a = world.target('a');
       a.onCreate = new ApiError(504, 'Timeout', 'lost');
       await world.put(aPodOf('u'));
-      await world.policies(book);
+      await world.policies(changed);
       a.onCreate = 'made';
       await world.pass(60_000);
       assert.deepEqual([...a.stored.values()].map(({ metadata }) => metadata.annotations?.['pool']), ['eu']);

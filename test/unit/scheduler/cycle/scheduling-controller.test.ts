@@ -54,7 +54,7 @@ async function aWorld(t: TestContext, cpu: string) {
     targets: {
       listen: () => undefined, all: () => [], get: () => PLACED, byNode: () => PLACED, object: () => undefined,
     },
-    inputs: { listen: () => undefined, book: { isComplete: true, policies: [], namespaces: new Map() } },
+    inputs: { listen: () => undefined, policyIndex: { isComplete: true, policies: [], namespaces: new Map() } },
     decisionLog: { write: (decision: DecisionToLog) => decisions.push(decision) },
   };
   const cache = startScheduling(options as unknown as SchedulingOptions, stop.signal);

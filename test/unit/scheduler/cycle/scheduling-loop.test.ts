@@ -11,7 +11,7 @@ import { METRICS } from '../../../../process/metrics.ts';
 import {
   inPhase, named, terminating, withFinalizers, withMetadata, withSpec,
 } from '../../../support/objects/builders.ts';
-import { aBook, aClusterPolicy } from '../../../support/objects/placement.ts';
+import { aPolicyIndex, aClusterPolicy } from '../../../support/objects/placement.ts';
 import {
   aPodOf, before, FORBIDDEN, gated, homesOf, REJECTED, SCHEDULED, sent, writesOf,
 } from '../../../support/objects/scheduled-pods.ts';
@@ -68,8 +68,8 @@ describe('a tier that opens after a wait', () => {
     const created = Date.parse('2026-01-01T00:00:00Z');
     t.mock.method(Date, 'now', () => created - 3_600_000);
     const tiers = [{ targets: { matchLabels: { no: 'such' } }, waitSeconds: 60 }, { targets: {} }];
-    const book = aBook(aClusterPolicy({ tiers }));
-    const world = await aSchedulingWorld(t, ['a'], { book, serverTime: () => created + 61_000 });
+    const policyIndex = aPolicyIndex(aClusterPolicy({ tiers }));
+    const world = await aSchedulingWorld(t, ['a'], { policyIndex, serverTime: () => created + 61_000 });
     await world.put(aPodOf('u', withMetadata({ creationTimestamp: new Date(created).toISOString() })));
     assert.deepEqual(world.target('a').creates, ['u'], writesOf(world).join());
   });

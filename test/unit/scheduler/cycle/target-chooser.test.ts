@@ -15,7 +15,7 @@ import { SCALE_UP_TIMEOUT_MS } from '../../../../scheduler/cycle/placement.ts';
 import {
   annotated, aProxy, labelled, named, withFinalizers, withMetadata, withRequests, withSpec, withUid, type Change,
 } from '../../../support/objects/builders.ts';
-import { aBook, aClusterPolicy } from '../../../support/objects/placement.ts';
+import { aPolicyIndex, aClusterPolicy } from '../../../support/objects/placement.ts';
 import { FakeInformer } from '../../../support/doubles/scheduling-world.ts';
 
 const NOW = 50_000;
@@ -57,7 +57,7 @@ function aWorld(t: TestContext, rooms: Readonly<Record<string, Room>>, policy: P
       object: ({ name }: { readonly name: string }) => targets.find(({ ref }) => ref.name === name)?.object,
     },
     inputs: {
-      listen: () => undefined, book: aBook(aClusterPolicy(policy)),
+      listen: () => undefined, policyIndex: aPolicyIndex(aClusterPolicy(policy)),
       nodes: { get: () => ({ metadata: { labels: {} }, spec: {} }) },
     },
   };

@@ -8,7 +8,7 @@ import { toPodChaperon } from '../../../../model/delegate/pod-chaperon.ts';
 import {
   aPod, inNamespace, inPhase, labelled, named, onNode, terminating, withMetadata, withRequests, withSpec, withUid,
 } from '../../../support/objects/builders.ts';
-import { aBook, aClusterPolicy } from '../../../support/objects/placement.ts';
+import { aPolicyIndex, aClusterPolicy } from '../../../support/objects/placement.ts';
 import { aPodOf, FORBIDDEN, homesOf, REJECTED, ROOM, SCHEDULED, sent,
   writesOf } from '../../../support/objects/scheduled-pods.ts';
 import { aSchedulingWorld, type SchedulingWorld, type FakeTarget } from '../../../support/doubles/scheduling-world.ts';
@@ -180,15 +180,15 @@ describe('a pod that waits for room', () => {
     assert.deepEqual(world.target('a').creates, ['u']);
   });
   it('is woken by a policy that changes', async (t) => {
-    const forbidding = aBook(aClusterPolicy({ require: { matchLabels: { no: 'such' } } }));
-    const world = await aSchedulingWorld(t, ['a'], { book: forbidding });
+    const forbidding = aPolicyIndex(aClusterPolicy({ require: { matchLabels: { no: 'such' } } }));
+    const world = await aSchedulingWorld(t, ['a'], { policyIndex: forbidding });
     await world.put(large('u'));
     assert.match(writesOf(world)[0] ?? '', /PolicyRequires/);
-    await world.policies(aBook());
+    await world.policies(aPolicyIndex());
     assert.deepEqual(world.target('a').creates, ['u']);
   });
   it('is not decided at all while policies are not known', async (t) => {
-    const world = await aSchedulingWorld(t, ['a'], { book: { ...aBook(), isComplete: false } });
+    const world = await aSchedulingWorld(t, ['a'], { policyIndex: { ...aPolicyIndex(), isComplete: false } });
     await world.put(large('u'));
     assert.match(writesOf(world)[0] ?? '', /PoliciesUnknown/);
     assert.deepEqual(world.target('a').creates, []);
@@ -219,7 +219,7 @@ const GATED = { conditions: [
 ] };
 
 describe('a candidate that waits for its target', () => {
-  const forbidding = aBook(aClusterPolicy({ require: { matchLabels: { no: 'such' } } }));
+  const forbidding = aPolicyIndex(aClusterPolicy({ require: { matchLabels: { no: 'such' } } }));
   it('is taken back when a policy forbids the target meanwhile', async (t) => {
     const { world, a, b } = await sent(t);
     await world.policies(forbidding);
@@ -229,7 +229,7 @@ describe('a candidate that waits for its target', () => {
   it('is taken back when its pod gets a label that such a policy selects', async (t) => {
     const podSelector = { matchLabels: { data: 'secret' } };
     const { world, a } = await sent(t);
-    await world.policies(aBook(aClusterPolicy({ podSelector, require: { matchLabels: { no: 'such' } } })));
+    await world.policies(aPolicyIndex(aClusterPolicy({ podSelector, require: { matchLabels: { no: 'such' } } })));
     assert.deepEqual(a.holds, ['u']);
     await world.put(labelled({ data: 'secret' })(world.pods.get('team-a/web')!));
     assert.deepEqual(a.holds, []);

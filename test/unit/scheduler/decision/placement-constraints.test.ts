@@ -9,12 +9,12 @@ import type { PodSpec } from '../../../../api/objects/core.ts';
 import {
   aChaperon, aPod, aProxyRecord, annotated, frozen, labelled, withMetadata, withSpec,
 } from '../../../support/objects/builders.ts';
-import { aBook, aPlace, aPolicy } from '../../../support/objects/placement.ts';
+import { aPolicyIndex, aPlace, aPolicy } from '../../../support/objects/placement.ts';
 
 const NOW = Date.parse('2026-01-01T00:01:00Z'); // a minute after pods were created
 
 function aWorld(spec: PlacementPolicySpec = {}, change: Partial<PlacementContext> = {}): PlacementContext {
-  return { policies: aBook(aPolicy(spec)), placed: new PlacedPods(), ...change };
+  return { policies: aPolicyIndex(aPolicy(spec)), placed: new PlacedPods(), ...change };
 }
 
 function wishesOf(world: PlacementContext, proxy = aProxyRecord(labelled({ app: 'web' })), sourcePod = aPod()) {

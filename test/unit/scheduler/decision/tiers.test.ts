@@ -7,7 +7,7 @@ import { tierOf, tierOpenings, untilNextTier } from '../../../../scheduler/decis
 import { rulesFor } from '../../../../scheduler/snapshot/placement-rules.ts';
 import { unavailable, withRef } from '../../../support/objects/builders.ts';
 import {
-  aBook, aPlace, aPodWithConstraints, aPolicy, full, rulesOf, withNodeInfo,
+  aPolicyIndex, aPlace, aPodWithConstraints, aPolicy, full, rulesOf, withNodeInfo,
 } from '../../../support/objects/placement.ts';
 
 const select = (tier: string) => ({ matchLabels: { tier } });
@@ -76,7 +76,7 @@ describe('tiers', () => {
     const tenants = aPlace('t', {}, withRef(own), withNodeInfo({ kind: 'Target', labels: { tier: 'own' } }));
     assert.equal(tierOf(rules, tenants), undefined);
     const namespaced = rulesFor({ namespace: 'team-a', labels: {} },
-      aBook(aPolicy({ tiers: [{ targets: select('own') }] })));
+      aPolicyIndex(aPolicy({ tiers: [{ targets: select('own') }] })));
     assert.equal(tierOf(namespaced, tenants), 0);
   });
 

@@ -14,7 +14,7 @@ import { startFailback, type FailbackOptions } from '../../../../scheduler/failb
 import {
   annotated, aProxy, named, onNode, withMetadata, withUid, type Change,
 } from '../../../support/objects/builders.ts';
-import { aBook, aClusterPolicy, aPlace, withNodeInfo } from '../../../support/objects/placement.ts';
+import { aPolicyIndex, aClusterPolicy, aPlace, withNodeInfo } from '../../../support/objects/placement.ts';
 import { FakeInformer } from '../../../support/doubles/scheduling-world.ts';
 
 const HOME = { key: 'ClusterTarget/home', nodeName: 'admiralty-home' };
@@ -47,7 +47,7 @@ function aWorld(t: TestContext, failback: Failback | undefined = 'WhenStable') {
       return answer.error === undefined ? Promise.resolve({}) : Promise.reject(answer.error);
     } },
     viewOf: () => aPlace('home', {}, ...view),
-    policies: () => aBook(aClusterPolicy(policy)),
+    policies: () => aPolicyIndex(aClusterPolicy(policy)),
     targets: {
       listen: (one: typeof listener) => (listener = one),
       get: (key: string) => (isKnown && key === HOME.key ? HOME : undefined),

@@ -7,12 +7,12 @@ import {
   mayFollow, NO_RULES, ruleAgainst, rulesFor, type KnownPolicy, type PlacementRules,
 } from '../../../../scheduler/snapshot/placement-rules.ts';
 import { toTargetLabels } from '../../../../scheduler/snapshot/virtual-node-info.ts';
-import { aBook, aClusterPolicy, aPolicy } from '../../../support/objects/placement.ts';
+import { aPolicyIndex, aClusterPolicy, aPolicy } from '../../../support/objects/placement.ts';
 
 const EU = { matchLabels: { region: 'eu' } };
 const US = { matchLabels: { region: 'us' } };
 const pod = { namespace: 'team-a', labels: { app: 'web' } };
-const rulesOf = (...policies: KnownPolicy[]): PlacementRules => rulesFor(pod, aBook(...policies));
+const rulesOf = (...policies: KnownPolicy[]): PlacementRules => rulesFor(pod, aPolicyIndex(...policies));
 
 describe('which policies are about a pod', () => {
   const required = (rules: PlacementRules) => rules.require.map(({ by }) => by);
@@ -99,7 +99,7 @@ describe('what places nothing', () => {
   const broken = (spec: unknown) => aPolicy(spec as PlacementPolicySpec);
   const cases: Record<string, readonly [rules: PlacementRules, reason: string, message: RegExp]> = {
     'policies that are not known yet':
-      [rulesFor(pod, { ...aBook(), isComplete: false }), 'PoliciesUnknown', /isthmus install/],
+      [rulesFor(pod, { ...aPolicyIndex(), isComplete: false }), 'PoliciesUnknown', /isthmus install/],
     'a policy of the namespace that cannot be read, whatever it selects': [
       rulesOf(broken({ podSelector: { matchLabels: { app: 'other' } }, require: 'eu' })), 'PolicyInvalid',
       /PlacementPolicy team-a\/p cannot be read: require is not a label selector; correct or delete it/,
@@ -235,24 +235,25 @@ describe('mayFollow', () => {
   const webInEu = aPolicy({ podSelector: { matchLabels: { app: 'web' } }, require: EU });
   const db = { namespace: 'team-a', labels: { app: 'db' } };
   it('keeps an object out where none of its pods may run', () => assert.equal(
-    mayFollow([pod], { labels: { region: 'us' } }, aBook(webInEu)), false,
+    mayFollow([pod], { labels: { region: 'us' } }, aPolicyIndex(webInEu)), false,
   ));
   it('lets it in where one of them may', () => assert.equal(
-    mayFollow([pod, db], { labels: { region: 'us' } }, aBook(webInEu)), true,
+    mayFollow([pod, db], { labels: { region: 'us' } }, aPolicyIndex(webInEu)), true,
   ));
   it('does not know while policies are not known', () => assert.equal(
-    mayFollow([pod], { labels: { region: 'eu' } }, { ...aBook(), isComplete: false }), 'unknown',
+    mayFollow([pod], { labels: { region: 'eu' } }, { ...aPolicyIndex(), isComplete: false }), 'unknown',
   ));
   it('does not know while two policies contradict one another', () => assert.equal(
-    mayFollow([pod], { labels: { region: 'eu' } }, aBook(
+    mayFollow([pod], { labels: { region: 'eu' } }, aPolicyIndex(
       aPolicy({ weights: { cost: 1 } }, 'one'), aPolicy({ weights: { cost: 2 } }, 'other'),
     )),
     'unknown',
   ));
   it('lets it in for a pod that may run there, whatever is unknown of another', () => {
     const broken = aPolicy({ podSelector: { matchLabels: { app: 'web' } }, tiers: [], replicas: { shares: [] } });
-    assert.equal(mayFollow([pod, db], { labels: { region: 'us' } }, aBook(broken)), true);
-    assert.equal(mayFollow([pod], { labels: { region: 'us' } }, aBook(broken)), 'unknown');
+    assert.equal(mayFollow([pod, db], { labels: { region: 'us' } }, aPolicyIndex(broken)), true);
+    assert.equal(mayFollow([pod], { labels: { region: 'us' } }, aPolicyIndex(broken)), 'unknown');
   });
-  it('keeps out what no pod needs', () => assert.equal(mayFollow([], { labels: { region: 'eu' } }, aBook()), false));
+  it('keeps out what no pod needs', () =>
+    assert.equal(mayFollow([], { labels: { region: 'eu' } }, aPolicyIndex()), false));
 });

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { SecretCopySpec } from '../../../../api/kinds/secret-copy.ts';
 import type { SourceObject } from '../../../../delegate-controller/copies/follow-plan.ts';
-import { reportedCopy, versionDigest, writtenCopy } from '../../../../delegate-controller/copies/reported-copy.ts';
+import { unreadableCopy, versionDigest, writtenCopy } from '../../../../delegate-controller/copies/unreadable-copy.ts';
 
 const source: SourceObject = {
   key: 'a/x', uid: 'p', resourceVersion: '5', digest: 'd', selector: {}, refersTo: [], rejection: undefined,
-  annotationModes: ['rewritten'],
+  markings: ['rewritten'],
 };
 const report: SecretCopySpec = { secretUID: 's', secretVersion: '7', parentUID: 'p', parentVersion: '5', intact: true };
 
@@ -23,7 +23,7 @@ describe('a copy as it was reported', () => {
   };
   for (const [what, [change, of, digest]] of Object.entries(cases)) {
     it(what, () => assert.deepEqual(
-      reportedCopy('a/x', { ...report, ...change }, of), { key: 'a/x', uid: 's', parentUid: 'p', digest },
+      unreadableCopy('a/x', { ...report, ...change }, of), { key: 'a/x', uid: 's', parentUid: 'p', digest },
     ));
   }
 });

@@ -11,10 +11,10 @@ import { objectKey } from '../../model/pod/pod.ts';
 import type { Copies, CopiesOptions, CopyWrite, Written } from './copy-writer.ts';
 import type { CopyObject, SourceObject } from './follow-plan.ts';
 import { toReportedCopy } from './followed-copy.ts';
-import { reportedCopy, versionDigest, writtenCopy, type LastWrite } from './reported-copy.ts';
+import { unreadableCopy, versionDigest, writtenCopy, type LastWrite } from './unreadable-copy.ts';
 
 /** Copies of Secrets in a target that reports SecretCopies. */
-export class ReportedCopies implements Copies {
+export class UnreadableCopies implements Copies {
   readonly #options: CopiesOptions;
   readonly #demand = new WatchDemand();
   readonly #reports: Informer<SecretCopy, SecretCopySpec>;
@@ -50,7 +50,7 @@ export class ReportedCopies implements Copies {
   get(key: string, source: SourceObject | undefined | 'unknown'): CopyObject | undefined {
     const report = this.#reports.get(key);
     const written = this.#written.get(key);
-    return written === undefined ? report && reportedCopy(key, report, source) : writtenCopy(key, written, source);
+    return written === undefined ? report && unreadableCopy(key, report, source) : writtenCopy(key, written, source);
   }
 
   onChange(listener: (key: string) => void): void {

@@ -13,7 +13,7 @@ import { copyDigest, isCopyOf, planCopy } from './followed-copy.ts';
 import type { FollowedKind } from './followed-kinds.ts';
 
 /** Copies that are listed and read. */
-export class ReadCopies implements Copies {
+export class ReadableCopies implements Copies {
   readonly #options: CopiesOptions;
   /** Most targets have no copies of a kind. */
   readonly #demand = new WatchDemand();

@@ -8,7 +8,7 @@ import {
 import { SECRET_COPIES } from '../../../../api/resource-types.ts';
 import {
   planReport, secretKind, toCopiedSecret, toSecretReport, type CopiedSecret, type SecretReport,
-} from '../../../../delegate-controller/copies/copied-secret.ts';
+} from '../../../../delegate-controller/copies/secret-copy-report.ts';
 import { isCopyOf, toCopy, toReportedCopy } from '../../../../delegate-controller/copies/followed-copy.ts';
 
 const CLUSTER = 'cluster-1';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import { TcpRelay } from '../../../benchmarks/readings/tcp-relay.ts';
+import { TcpRelay } from '../../support/network/tcp-relay.ts';
 
 describe('a relay that can become a black hole', () => {
   let echo: Server;

@@ -15,7 +15,7 @@ type KnownSource = SourceObject | undefined | 'unknown';
 /**
  * A reported copy. It has the digest of its source if it was made from this version and was not changed since.
  */
-export function reportedCopy(
+export function unreadableCopy(
   key: string, { secretUID: uid, secretVersion, parentUID: parentUid, parentVersion, intact }: SecretCopySpec,
   source: KnownSource,
 ): CopyObject {

@@ -10,7 +10,9 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
 import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
-import { planReport, toCopiedSecret, toSecretReport, type CopiedSecret, type SecretReport } from './copied-secret.ts';
+import {
+  planReport, toCopiedSecret, toSecretReport, type CopiedSecret, type SecretReport,
+} from './secret-copy-report.ts';
 
 /** What the controller works with. */
 export interface CopiedSecretOptions {

@@ -5,10 +5,10 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import type { KubernetesObject } from '../../../../api/objects/core.ts';
 import { PARENT_CLUSTER_LABEL } from '../../../../api/objects/keys.ts';
 import type { SecretCopySpec } from '../../../../api/kinds/secret-copy.ts';
-import { secretKind } from '../../../../delegate-controller/copies/copied-secret.ts';
+import { secretKind } from '../../../../delegate-controller/copies/secret-copy-report.ts';
 import { SecretCopies } from '../../../../delegate-controller/copies/secret-copies.ts';
 import type { CopyObject, SourceObject } from '../../../../delegate-controller/copies/follow-plan.ts';
-import { ReportedCopies } from '../../../../delegate-controller/copies/reported-copies.ts';
+import { UnreadableCopies } from '../../../../delegate-controller/copies/unreadable-copies.ts';
 import { ScriptedApiServer, SILENT, skipBackoff, type Exchange } from '../../../support/doubles/scripted-api-server.ts';
 
 const CLUSTER = 'cluster-1';
@@ -19,7 +19,7 @@ const object: KubernetesObject = {
 } as KubernetesObject;
 const source: SourceObject = {
   key: 'a/x', uid: 'p', resourceVersion: '5', digest: 'd', selector: {}, refersTo: [], rejection: undefined,
-  annotationModes: ['rewritten'],
+  markings: ['rewritten'],
 };
 const copy: CopyObject = { key: 'a/x', uid: 's', parentUid: 'p', digest: 'other' };
 const report = (spec: Partial<SecretCopySpec> = {}): KubernetesObject =>
@@ -47,13 +47,13 @@ const withServer = (): void => {
 };
 
 interface Synced {
-  readonly copies: ReportedCopies;
+  readonly copies: UnreadableCopies;
   readonly changed: () => Promise<unknown>;
 }
 
 /** Reported copies that have listed these reports; `changed` resolves with the next change. */
 async function listed(...reports: readonly KubernetesObject[]): Promise<Synced> {
-  const copies = new ReportedCopies(place());
+  const copies = new UnreadableCopies(place());
   const heard = new EventEmitter();
   copies.onChange((key) => heard.emit('changed', key));
   const known = new Promise<void>((resolve) => copies.onListed(resolve));

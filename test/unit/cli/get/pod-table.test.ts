@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Node, Pod } from '../../../../api/objects/core.ts';
-import { delegateKey, nodeTable, podTable, type DelegateView } from '../../../../cli/get/elected-pods.ts';
-import { electedPodRows } from '../../../../cli/get/elected-pod-rows.ts';
+import { delegateKey, nodeTable, podTable, type DelegateView } from '../../../../cli/get/pod-table.ts';
+import { electedPodRows } from '../../../../cli/get/elected-pods.ts';
 import { parseKind } from '../../../../cli/get/kinds.ts';
 import { parseOutput, toOutput } from '../../../../cli/get/outputs.ts';
 import { ChangedLines } from '../../../../cli/get/watch-objects.ts';
