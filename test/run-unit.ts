@@ -15,8 +15,8 @@ const suites = fileURLToPath(new URL('unit-suites.js', import.meta.url));
 /** Most objects of tests die young: with 16 MiB for them, Node's default, a seventh of the time is garbage collection. */
 const YOUNG_MIB = 64;
 
-/** Runs one share; gives its exit code and what it printed. */
-async function runShare(share: number): Promise<{ readonly code: number; readonly printed: string }> {
+/** Runs one share; gives how it ended and what it printed. */
+async function runShare(share: number): Promise<{ readonly end: string; readonly printed: string }> {
   const child = spawn(
     process.execPath,
     [
@@ -27,16 +27,16 @@ async function runShare(share: number): Promise<{ readonly code: number; readonl
     { stdio: ['ignore', 'pipe', 'inherit'], timeout: TIMEOUT_MS, killSignal: 'SIGKILL' },
   );
   const [printed, [code]] = await Promise.all([text(child.stdout), once(child, 'close') as Promise<[number | null]>]);
-  return { code: code ?? 1, printed }; // a process that was killed has no code
+  return { end: code === null ? `killed, as after ${TIMEOUT_MS / 1_000} s` : `exit code ${code}`, printed };
 }
 
 const failed: string[] = [];
 
 await Promise.all(
   Array.from({ length: SHARES }, async (_value, index) => {
-    const { code, printed } = await runShare(index + 1);
-    if (code === 0) process.stdout.write(printed);
-    else failed.push(`${printed}\nShare ${index + 1} of ${SHARES} failed: exit code ${code}\n`);
+    const { end, printed } = await runShare(index + 1);
+    if (end === 'exit code 0') process.stdout.write(printed);
+    else failed.push(`${printed}\nShare ${index + 1} of ${SHARES} failed: ${end}\n`);
   }),
 );
 for (const printed of failed) process.stdout.write(printed);
