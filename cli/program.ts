@@ -52,9 +52,9 @@ const versionCommand = (): Command =>
   new Command('version').description('print the version').action(() => console.log(version()));
 
 /**
- * The command `isthmus`, with the subcommands of folders `above` this one; has no side effects before it parses.
- * Has only the subcommand that `words` begin with, if there is such a one: what all others import takes most of a
- * second. Has all without `words`.
+ * The command `isthmus`, with the subcommands of folders `above` this one; has no side effects before it parses. Loads
+ * only the subcommand that `words` begin with, because importing all of them takes most of a second; loads all if
+ * `words` name none.
  */
 export async function program(above: LazyCommands = {}, words: readonly string[] = []): Promise<Command> {
   const isthmus = new Command('isthmus')

@@ -14,7 +14,10 @@ export interface ProbedServer {
 
 /** A server that answered within this time, in ms, is alive without a probe. */
 export const FRESH_MS = 2_000;
-/** Probe timeout in ms. Both together stay below the 5 s after which nothing is sent to a silent server. */
+/**
+ * Probe timeout in ms: a silent server gets no candidate later than {@link FRESH_MS} plus this after its last
+ * answer.
+ */
 const PROBE_TIMEOUT_MS = 1_200;
 /** Interval at which an unresponsive server is probed again, in ms, until it responds or the session ends. */
 const PROBE_INTERVAL_MS = 1_000;

@@ -70,7 +70,7 @@ export const MAX_WEIGHT = 100;
 
 const WEIGHTS: Schema = objectOf(
   `Weights of scores, 0 to ${MAX_WEIGHT}: ${SCORE_NAMES.join(', ')}. Scores that are not named keep ` +
-    'the weight that the installation sets.',
+    'the weight of --score-weights, or the built-in one.',
   Object.fromEntries(
     SCORE_NAMES.map((name) => [
       name,

@@ -6,7 +6,7 @@ import {
 } from '../../api/resource-types.ts';
 import { aborted } from '../../process/lifecycle.ts';
 import type { ActionKind } from '../wire/actions.ts';
-import type { Doubt, ViewerPermissions } from './viewer-permissions.ts';
+import type { RulesReview, ViewerPermissions } from './viewer-permissions.ts';
 
 interface Resource {
   readonly group: string;
@@ -24,7 +24,7 @@ const CORDON: readonly Right[] =
   [{ group: '', resource: 'nodes', verb: 'get' }, { group: '', resource: 'nodes', verb: 'patch' }];
 const [POLICIES, DISCOVERIES] = [PLACEMENT_POLICIES, TARGET_DISCOVERIES]
   .map(({ group, plural }) => ({ group, resource: plural })) as [Resource, Resource];
-/** Where an authorizer cannot list its rules, one round in so many asks again: a viewer's questions are several. */
+/** Where rules cannot be listed, only every so many reviews ask again: each time takes several requests. */
 const UNLISTED_ROUNDS = 4;
 
 /** What the commands of these names ask of an API server; a move for pods of the namespace. */
@@ -78,16 +78,16 @@ export class ViewerActions {
 
   /** Asks until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    const doubter = this.#permissions.onDoubt(async (doubt, asked) => !this.#isDue(doubt) || this.#ask(asked));
-    if (!(await this.#ask(signal))) doubter.doubt();
+    const registration = this.#permissions.onReview(async (review, asked) => !this.#isDue(review) || this.#ask(asked));
+    if (!(await this.#ask(signal))) registration.recheck();
     await aborted(signal);
-    doubter.forget();
+    registration.forget();
   }
 
   /** What is offered in vain does no harm, so rules that are the same are no reason to ask. */
-  #isDue(doubt: Doubt): boolean {
-    if (!this.#isAnswered || doubt === 'changed') return true;
-    if (doubt === 'unchanged') return false;
+  #isDue(review: RulesReview): boolean {
+    if (!this.#isAnswered || review === 'changed') return true;
+    if (review === 'unchanged') return false;
     this.#unlistedRounds += 1;
     return this.#unlistedRounds % UNLISTED_ROUNDS === 0;
   }

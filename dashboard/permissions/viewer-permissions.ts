@@ -12,16 +12,16 @@ const CALL_MS = 2_000;
 /** Every so many reviews all is read again: API servers of one cluster may disagree for a moment. */
 const ROUNDS = 10;
 
-/** Why something is checked: the rules are those of the round before, they are others, or they cannot be listed. */
-export type Doubt = 'unchanged' | 'changed' | 'unlisted';
+/** What a review of the viewer's rules showed: the same as before, others, or that they cannot be listed. */
+export type RulesReview = 'unchanged' | 'changed' | 'unlisted';
 
 /** Looks whether something is still allowed. Resolves to whether the API server has answered that. */
-export type Check = (doubt: Doubt, signal: AbortSignal) => Promise<boolean>;
+export type Check = (review: RulesReview, signal: AbortSignal) => Promise<boolean>;
 
-/** One who is called back. */
-export interface Doubter {
-  /** It is checked in the next round, as after a refusal that may have been passing. */
-  doubt(): void;
+/** Of a check that is called after reviews. */
+export interface Registration {
+  /** Has it called after the next review in any case, as after a refusal that may have been transient. */
+  recheck(): void;
   forget(): void;
 }
 
@@ -50,10 +50,10 @@ export class ViewerPermissions {
   }
 
   /** Calls back whenever a permission may have changed. */
-  onDoubt(check: Check): Doubter {
+  onReview(check: Check): Registration {
     this.#checks.add(check);
     return {
-      doubt: () => void this.#open.add(check),
+      recheck: () => void this.#open.add(check),
       forget: () => {
         this.#checks.delete(check);
         this.#open.delete(check);
@@ -71,18 +71,18 @@ export class ViewerPermissions {
       if (rules.kind === 'unlisted') await this.#run(this.#checks, 'unlisted', signal);
       if (rules.kind === 'rules') {
         const isSame = rules.text === known && round % ROUNDS !== 0;
-        const doubt = known === undefined || rules.text === known ? 'unchanged' : 'changed';
-        await this.#run(isSame ? this.#open : this.#checks, doubt, signal);
+        const review = known === undefined || rules.text === known ? 'unchanged' : 'changed';
+        await this.#run(isSame ? this.#open : this.#checks, review, signal);
         known = rules.text;
       }
       await pause.catch(() => undefined);
     }
   }
 
-  async #run(checks: ReadonlySet<Check>, doubt: Doubt, signal: AbortSignal): Promise<void> {
+  async #run(checks: ReadonlySet<Check>, review: RulesReview, signal: AbortSignal): Promise<void> {
     await Promise.all([...checks].map(async (check) => {
       this.#open.delete(check);
-      if (!(await check(doubt, signal)) && this.#checks.has(check)) this.#open.add(check);
+      if (!(await check(review, signal)) && this.#checks.has(check)) this.#open.add(check);
     }));
   }
 

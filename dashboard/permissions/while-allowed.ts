@@ -27,9 +27,9 @@ export async function whileAllowed(
     state.changed();
   };
   const forget = onAbort(signal, () => state.changed());
-  const doubter = permissions.onDoubt((doubt, asked) => check(asked).then(
+  const registration = permissions.onReview((review, asked) => check(asked).then(
     () => {
-      if (doubt === 'changed' && beginsAgain && state.isAllowed) state.changed();
+      if (review === 'changed' && beginsAgain && state.isAllowed) state.changed();
       set(true);
       return true;
     },
@@ -50,14 +50,14 @@ export async function whileAllowed(
     release();
     if (refusal === undefined || signal.aborted || !state.isAllowed) continue;
     const explained = await inWordsOf(check, refusal, signal);
-    doubter.doubt(); // it may be passing, as that of an API server that has just started
+    registration.recheck(); // it may be passing, as that of an API server that has just started
     if (!signal.aborted) set(false, explained);
   }
   forget();
-  doubter.forget();
+  registration.forget();
 }
 
-/** The refusal in the words of a check: a watch is refused in others, and the words must not change by themselves. */
+/** The refusal as the check words it: watches are refused with another message, and the shown text must not flip. */
 function inWordsOf(check: AllowedWork['check'], refusal: unknown, signal: AbortSignal): Promise<unknown> {
   return check(signal).then(() => refusal, (error: unknown) => (isRefusal(error) ? error : refusal));
 }

@@ -11,7 +11,7 @@ import type { Chaperon } from '../../model/delegate/cached-delegate.ts';
 import { toDelegateLabelChanges, toDelegateLabels } from '../../model/delegate/pod-chaperon.ts';
 import type { Plan } from '../../model/objects/plan.ts';
 import {
-  planLiveChanges, withTakenBack, writeSentChanges, type LiveChanges,
+  planLiveChanges, withReverted, writeSentChanges, type LiveChanges,
 } from '../../model/pod/live-changes.ts';
 import { userLabels } from '../../model/proxy/admission-record.ts';
 import { regardingPod } from '../../model/proxy/event-record.ts';
@@ -30,7 +30,7 @@ export interface ChangeRoute {
 
 /**
  * Sends them. A change that the target rejects is reported and not retried, and keeps back no other. Returns whether
- * the target knows now what was sent: false where it lets nobody change the pod. Throws what API calls throw.
+ * the target has recorded what was sent: false where it rejects the annotation as well. Throws what API calls throw.
  */
 export async function sendChanges(
   { source, target, events }: ChangeRoute, proxy: ProxyPod,
@@ -39,7 +39,7 @@ export async function sendChanges(
   const { namespace, name, uid, mode, sentChanges } = chaperon;
   const pod = await source.get(PODS, proxy, signal);
   if (pod.metadata.uid !== proxy.uid) return true;
-  const changes = withTakenBack(inTarget(wanted.changes, pod), sentChanges?.changes ?? {}, labelledAsDelegate(pod));
+  const changes = withReverted(inTarget(wanted.changes, pod), sentChanges?.changes ?? {}, labelledAsDelegate(pod));
   const text = writeSentChanges({ of: wanted.of, changes });
   const noted: Plan = [{
     kind: 'patch', type: DELEGATIONS[mode].type, at: { namespace, name }, patchType: 'merge',
@@ -68,7 +68,7 @@ function labelledAsDelegate({ metadata, ...pod }: Pod): Pod {
   return { ...pod, metadata: { ...metadata, labels: ofDelegate } };
 }
 
-/** Nothing is rejected of an object that is gone, as the watch will tell. */
+/** If the object is gone, nothing counts as rejected: the watch reports its deletion. */
 async function carry(
   target: ClusterClient, { mode, namespace, name }: Chaperon,
   { noted, text }: { readonly noted: Plan; readonly text: string }, signal: AbortSignal,

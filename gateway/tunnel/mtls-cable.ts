@@ -34,8 +34,8 @@ export interface MtlsDriverOptions {
 }
 
 /**
- * Of two members that could both dial, the one with the later name waits this long for the other, in ms: not longer,
- * because the other one may not get through, and another gateway must take over within 8 s.
+ * Of two members that could both dial, the one whose ID sorts last waits this long for the other, in ms: not longer,
+ * because the other one may not get through, and a takeover has to end within 8 s (`GATEWAY_LEASE_TIMINGS`).
  */
 const LEAVE_DIALLING_MS = 1_000;
 /** How long replaced sessions may continue, in ms: watches resume by themselves. */

@@ -9,7 +9,7 @@ import type { ClusterClient } from '../client/cluster-client.ts';
 /** What the API server has rejected of a plan. */
 export interface Rejected {
   readonly message: string;
-  /** Whether the last command is part of it. */
+  /** Whether the last command is part of it, which records that the others were sent. */
   readonly isLast: boolean;
 }
 

@@ -26,13 +26,16 @@ export interface TransportTimings extends SessionTimings {
   /** Over HTTP/1.1, which has no pings, a watch that is silent for longer than this counts as dead. */
   readonly silenceMs: number;
   /**
-   * Beyond this a watch counts as dead although pings are answered: a proxy may answer them. Bookmarks come every
-   * minute, so 90 s suffice.
+   * A watch over HTTP/2 that is silent for longer than this counts as dead although pings are answered: a proxy may
+   * answer them. Bookmarks come every minute.
    */
-  readonly guardedSilenceMs: number;
+  readonly watchSilenceMs: number;
 }
 
-/** Production defaults: a dead watch is noticed within 30 s over HTTP/2 and 45 s over HTTP/1.1. */
+/**
+ * Production defaults: a dead watch is noticed within 30 s over HTTP/2 (the ping before it, the next ping, its timeout)
+ * and 45 s over HTTP/1.1.
+ */
 export const TRANSPORT_TIMINGS: TransportTimings = {
   callTimeoutMs: 15_000,
   connectTimeoutMs: 5_000,
@@ -40,10 +43,10 @@ export const TRANSPORT_TIMINGS: TransportTimings = {
   pingAfterMs: 10_000,
   pingTimeoutMs: 10_000,
   silenceMs: 45_000,
-  guardedSilenceMs: 85_000,
+  watchSilenceMs: 85_000,
 };
 
-/** Hears of the session for watches. */
+/** Callbacks for events of the session for watches. */
 export interface SessionListener {
   /** A ping was answered after so many ms. */
   roundTrip(ms: number): void;
@@ -55,8 +58,8 @@ export interface SessionListener {
 
 const NOBODY: SessionListener = { roundTrip: () => undefined, refused: () => undefined, answered: () => undefined };
 /**
- * Connections beyond those for calls that wait for a slot, so that a Lease renewal finds one at once even while many
- * pod conditions are written.
+ * Connections beyond those for calls that wait for a slot, for calls that never wait: a Lease renewal finds one at once
+ * even while many pod conditions are written.
  */
 const URGENT_CONNECTIONS = 72;
 const CALL_CONNECTIONS = CALLS_IN_FLIGHT + URGENT_CONNECTIONS;

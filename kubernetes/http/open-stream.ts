@@ -44,7 +44,7 @@ export async function openStream(
     if (session.kind === 'h2' && opening.signal.aborted) session.session.release();
     opening.signal.throwIfAborted();
     const opened = session.kind === 'h2'
-      ? await openGuarded(session.session.request(toStreamHeaders(request)), opening, timings.guardedSilenceMs)
+      ? await openGuarded(session.session.request(toStreamHeaders(request)), opening, timings.watchSilenceMs)
       : await openPlain(access.watches, request, opening.signal, timings);
     // From here on the same signals end the body, until it ends by itself.
     opened.body.once('close', forget);

@@ -9,7 +9,7 @@ import {
 import {
   ALL_COMPONENTS_ACCOUNT, CLUSTER_SUMMARY_VIEWER_ROLE, componentSubjects, COPIED_SECRET_READER_ROLE,
   FOLLOWED_READER_ROLE, PROFILE_WRITER_ROLE, REGISTRY_SECRET_READER_ROLE, SOURCE_ELSEWHERE_ROLE, SOURCE_POD_MODE_ROLE,
-  SOURCE_ROLE, SOURCE_STREAMS_ROLE, TARGET_SECRET_READER_ROLE, TARGET_USERS, targetSecretReaderBinding,
+  SOURCE_ROLE, SOURCE_STREAMS_ROLE, TARGET_SECRET_READER_ROLE, TARGET_KUBECONFIG_READERS, targetSecretReaderBinding,
   TOKEN_REQUESTER_ROLE, type ComponentAccount,
 } from '../../model/access/component-accounts.ts';
 import {
@@ -53,7 +53,7 @@ const SOURCE_RULES: readonly PolicyRule[] = [
   rule('networking.k8s.io', ['ingresses'], [...READ, 'create', 'update', 'patch', 'delete']),
 ];
 
-/** In namespaces where its pods may not run, or no longer: it cleans up what it left there, and creates nothing. */
+/** In namespaces where its pods may not, or may no longer, run: it only cleans up what it left there. */
 const SOURCE_ELSEWHERE_RULES: readonly PolicyRule[] = [
   SOURCE_MARKER_RULE,
   rule(ADMIRALTY_GROUP, ['podchaperons'], [...READ, 'patch', 'delete', 'deletecollection']),
@@ -184,7 +184,7 @@ function leaderElectionManifests(installNamespace: string): readonly KubernetesO
     rule('coordination.k8s.io', ['leases'], ['get', 'create', 'patch']),
     onlyNamed(rule('', ['configmaps'], READ), [MIGRATION_CONFIG_MAP]),
   ];
-  const holders = componentSubjects([...TARGET_USERS, 'isthmus-discovery'], installNamespace);
+  const holders = componentSubjects([...TARGET_KUBECONFIG_READERS, 'isthmus-discovery'], installNamespace);
   return boundRole({ namespace: installNamespace, name }, rules, holders);
 }
 

@@ -10,7 +10,7 @@ export type ComponentAccount = 'isthmus-webhook' | 'isthmus-scheduler' | 'isthmu
 export const ALL_COMPONENTS_ACCOUNT = 'isthmus';
 
 /** The components that open kubeconfigs of targets. */
-export const TARGET_USERS: readonly ComponentAccount[] =
+export const TARGET_KUBECONFIG_READERS: readonly ComponentAccount[] =
   ['isthmus-scheduler', 'isthmus-delegate-controller', 'isthmus-virtual-node', 'isthmus-peering'];
 
 /**
@@ -88,5 +88,5 @@ export function targetSecretReaderBinding(namespace: string, installNamespace: s
   const name = {
     namespace, name: TARGET_SECRET_READER_ROLE, roleKind: 'ClusterRole', roleName: TARGET_SECRET_READER_ROLE,
   } as const;
-  return roleBinding(name, componentSubjects(TARGET_USERS, installNamespace));
+  return roleBinding(name, componentSubjects(TARGET_KUBECONFIG_READERS, installNamespace));
 }

@@ -57,18 +57,18 @@ export function readinessConditionsOf({ spec, status }: Pod): ReadinessCondition
 
 /**
  * The changes together with those that were sent before and have been reverted since: for these, the current values of
- * `proxy`, whose labels have the keys of its delegate. A readiness gate without a condition is False, and stays the
- * source's.
+ * `proxy`, whose labels have the keys of its delegate. The condition of a readiness gate that is gone becomes False,
+ * and stays the source's.
  */
-export function withTakenBack(changes: LiveChanges, before: LiveChanges, { metadata, spec }: Pod): LiveChanges {
+export function withReverted(changes: LiveChanges, before: LiveChanges, { metadata, spec }: Pod): LiveChanges {
   const now = <F extends 'image' | 'resources'>(field: F, names: object = {}) =>
     Object.fromEntries(containersOf(spec).flatMap(
       ({ name, [field]: value }) => (Object.hasOwn(names, name) && value !== undefined ? [[name, value]] : []),
     ));
   const images = { ...now('image', before.images), ...changes.images };
   const resources = { ...now('resources', before.resources), ...changes.resources };
-  const shut = Object.keys(before.gates ?? {}).map((type) => [type, { status: 'False' }] as const);
-  const gates: ReadinessConditions = { ...Object.fromEntries(shut), ...changes.gates };
+  const closed = Object.keys(before.gates ?? {}).map((type) => [type, { status: 'False' }] as const);
+  const gates: ReadinessConditions = { ...Object.fromEntries(closed), ...changes.gates };
   const sent = Object.keys(before.labels ?? {}).map((key) => [key, metadata.labels?.[key] ?? null]);
   const labels = { ...Object.fromEntries(sent), ...changes.labels };
   const all = Object.entries({ images, resources, gates, labels }).filter(([, values]) => !isEmpty(values));
@@ -238,9 +238,9 @@ export function planLiveChanges(pod: Pod, text: string): Plan {
   const labelled = labels.length === 0 ? [] : [patch({ metadata: { uid, labels: Object.fromEntries(labels) } })];
   const last = conditions.length === 0 ? (specs.pop() ?? {}) : undefined;
   const changed = specs.map((spec) => patch({ metadata: { uid }, spec }));
-  const noted =
+  const record =
     last === undefined ? patch({ metadata, status: { conditions } }, 'status') : patch({ metadata, spec: last });
-  return [...resized, ...labelled, ...changed, noted];
+  return [...resized, ...labelled, ...changed, record];
 }
 
 function changesIn(text: string | undefined): LiveChanges {
@@ -254,7 +254,7 @@ function changedSpecs(pod: Pod, before: LiveChanges, changes: LiveChanges): Part
   return [images as Partial<PodSpec>, ...others].filter((spec) => !isEmpty(spec));
 }
 
-/** The values that were not sent before: what the target has made of those stands. */
+/** Only values that differ from those already sent: whatever the target did with these is kept. */
 function since(
   before: Readonly<Record<string, unknown>> = {}, values: Readonly<Record<string, unknown>> = {},
 ): Readonly<Record<string, unknown>> {

@@ -23,8 +23,8 @@ export type Renewal =
  */
 const RENEW_AT = 2 / 3;
 /**
- * Longest time between two checks in ms: a token of a shorter lifetime may have been written. Of the shortest one,
- * 600 s, a third is left when it is due.
+ * Longest time between two checks in ms: somebody may have written a token of a shorter lifetime meanwhile. The
+ * shortest one, of 600 s, has 200 s left when it is due.
  */
 export const INTERVAL_MS = 120_000;
 

@@ -8,7 +8,7 @@ import type { SourceGrants } from '../../api/kinds/cluster-source.ts';
 import type { KubernetesObject, Secret } from '../../api/objects/core.ts';
 import { PEERED_TARGET_ANNOTATION, TOKEN_ACCOUNT_ANNOTATION } from '../../api/objects/keys.ts';
 import { ADMIRALTY_API_VERSION } from '../../api/objects/group-version.ts';
-import { componentSubjects, TARGET_USERS } from '../../model/access/component-accounts.ts';
+import { componentSubjects, TARGET_KUBECONFIG_READERS } from '../../model/access/component-accounts.ts';
 import { isRecord, parsedJson } from '../../model/objects/json-values.ts';
 import { joinName, MAX_NAME_LENGTH } from '../../model/naming/names.ts';
 import {
@@ -157,7 +157,7 @@ export function readingManifests(
 ): readonly KubernetesObject[] {
   const name = readingName(secret);
   const rules = [onlyNamed(rule('', ['secrets'], READ), [secret])];
-  return boundRole({ namespace, name }, rules, componentSubjects(TARGET_USERS, installNamespace));
+  return boundRole({ namespace, name }, rules, componentSubjects(TARGET_KUBECONFIG_READERS, installNamespace));
 }
 
 /** Lets the peering component write renewed tokens to this one Secret. */

@@ -1,4 +1,4 @@
-// Score weights: the installation's, overridden by policies, overridden by the pod's annotation.
+// Built-in score weights. `--score-weights` overrides them, policies override that, and the pod's annotation both.
 import type { ScoreWeights } from '../../model/proxy/score-weights.ts';
 
 /**

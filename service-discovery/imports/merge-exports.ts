@@ -50,8 +50,8 @@ export function oldestFirst(exports: readonly ExportedService[], joined: Joined 
 }
 
 /**
- * In ms since the epoch. A cluster says itself since when it exports: nobody decides for those who came before it. An
- * invalid timestamp sorts last, so it decides nothing.
+ * In ms since the epoch. Each cluster reports its own export time, which counts from when the cluster joined at the
+ * earliest, so that a newcomer cannot override earlier exports. An invalid timestamp sorts last, so it decides nothing.
  */
 function startOf({ spec: { exportedAt, clusterID } }: ExportedService, joined: Joined): number {
   const ms = Date.parse(exportedAt);

@@ -28,7 +28,7 @@ export class AdmissionMetrics {
     name: 'isthmus_webhook_requests_rejected_total',
     help:
       'Requests that got no review: overload, a body that is not a review, a path that no API server ' +
-        'uses; connections of strangers beyond their budget.',
+        'uses; connections beyond the rate limit of addresses that have sent no review.',
     labelNames: ['cause'] as const,
     registers: [this.registry],
   });

@@ -152,7 +152,7 @@ describe('a connection that fails', () => {
           && TRANSPORT_TIMINGS.silenceMs <= 45_000,
       );
       const [proxy, other] = [await proxyTo(cluster, [protocol]), await proxyTo(sandbox.clusters[0])];
-      const timings = IS_AS_WRITTEN ? QUICK : { ...QUICK, guardedSilenceMs: 60_000 };
+      const timings = IS_AS_WRITTEN ? QUICK : { ...QUICK, watchSilenceMs: 60_000 };
       const followed = await follow(clientOf(proxy.connection, timings));
       const quiet =
         await new FollowedCollection(clientOf(other.connection, timings), SERVICE_ACCOUNTS, {}).start(stop.signal);

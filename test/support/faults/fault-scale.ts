@@ -26,7 +26,7 @@ export interface FaultScale {
 const SHORT: FaultScale = {
   timings: {
     callTimeoutMs: 2_000, connectTimeoutMs: 1_000, credentialsMaxAgeMs: 300, pingAfterMs: 400, pingTimeoutMs: 600,
-    silenceMs: 2_000, guardedSilenceMs: 1_500,
+    silenceMs: 2_000, watchSilenceMs: 1_500,
   },
   noticed: 4_000,
   quiet: 2_500, // six times as long as until a ping

@@ -16,7 +16,7 @@ const CONFIG_MAPS: ResourceType =
   { group: '', version: 'v1', plural: 'configmaps', kind: 'ConfigMap', namespaced: true };
 const TIMINGS = {
   callTimeoutMs: 2_000, connectTimeoutMs: 1_000, pingAfterMs: 500, pingTimeoutMs: 500, silenceMs: 2_000,
-  guardedSilenceMs: 3_000,
+  watchSilenceMs: 3_000,
 };
 const NAMESPACE = 'default';
 

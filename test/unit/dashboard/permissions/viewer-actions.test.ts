@@ -22,11 +22,11 @@ describe('what a viewer may do', () => {
   /** Permissions whose reviews are the test's own. */
   class Permissions extends ViewerPermissions {
     check: Check | undefined;
-    doubts = 0;
+    rechecks = 0;
 
-    override onDoubt(check: Check) {
+    override onReview(check: Check) {
       this.check = check;
-      return { doubt: () => void (this.doubts += 1), forget: () => (this.check = undefined) };
+      return { recheck: () => void (this.rechecks += 1), forget: () => (this.check = undefined) };
     }
   }
 
@@ -71,7 +71,7 @@ describe('what a viewer may do', () => {
       'create pods/eviction', 'get nodes', 'list pods', 'patch nodes',
     ]);
     await changed;
-    assert.deepEqual([actions.allowed, permissions.doubts], [['cordon', 'uncordon'], 0]);
+    assert.deepEqual([actions.allowed, permissions.rechecks], [['cordon', 'uncordon'], 0]);
     await stop();
     assert.equal(permissions.check, undefined);
   });
@@ -136,7 +136,7 @@ describe('what a viewer may do', () => {
   it('is asked for in the next round where the API server did not answer', async () => {
     const { actions, permissions, stop } = looking();
     await answer(() => 403);
-    while (permissions.doubts === 0) await new Promise(setImmediate);
+    while (permissions.rechecks === 0) await new Promise(setImmediate);
     assert.deepEqual(actions.allowed, []);
     await stop();
   });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import {
-  ViewerPermissions, type Check, type Doubt, type Doubter,
+  ViewerPermissions, type Check, type RulesReview, type Registration,
 } from '../../../../dashboard/permissions/viewer-permissions.ts';
 import { whileAllowed } from '../../../../dashboard/permissions/while-allowed.ts';
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
@@ -19,18 +19,18 @@ describe('the permissions of a viewer', () => {
 
   /** Reviews as often as the server answers, and notes each check and why it was done. */
   function reviewing(answers: readonly boolean[] = []): {
-    readonly permissions: ViewerPermissions; readonly doubter: Doubter; readonly checks: Doubt[];
+    readonly permissions: ViewerPermissions; readonly registration: Registration; readonly checks: RulesReview[];
     readonly stop: () => Promise<void>
   } {
     const permissions = new ViewerPermissions(server.client, 'shop', { everyMs: 1 });
     const stopped = new AbortController();
-    const checks: Doubt[] = [];
-    const doubter = permissions.onDoubt(async (doubt) => {
-      checks.push(doubt);
+    const checks: RulesReview[] = [];
+    const registration = permissions.onReview(async (review) => {
+      checks.push(review);
       return answers[checks.length - 1] ?? true;
     });
     const running = permissions.run(stopped.signal);
-    return { permissions, doubter, checks, stop: async () => {
+    return { permissions, registration, checks, stop: async () => {
       stopped.abort();
       await running;
     } };
@@ -86,15 +86,15 @@ describe('the permissions of a viewer', () => {
   });
 
   it('are checked again alone where a check had no answer, or something was refused', async () => {
-    const { permissions, doubter, checks, stop } = reviewing([false, false, true]);
-    const others: Doubt[] = [];
-    permissions.onDoubt(async (doubt) => {
-      others.push(doubt);
+    const { permissions, registration, checks, stop } = reviewing([false, false, true]);
+    const others: RulesReview[] = [];
+    permissions.onReview(async (review) => {
+      others.push(review);
       return true;
     });
     const waiting = await rounds([PODS], [PODS], [PODS], [PODS]);
     assert.equal(checks.length, 3);
-    doubter.doubt();
+    registration.recheck();
     waiting.answer(201, { metadata: {}, status: { incomplete: false, resourceRules: [PODS] } });
     await server.next();
     assert.deepEqual([checks.length, others.length], [4, 1]);
@@ -105,16 +105,16 @@ describe('the permissions of a viewer', () => {
 describe('what runs while it is allowed', () => {
   /** Permissions that a test changes. */
   class FakePermissions {
-    doubts = 0;
+    rechecks = 0;
     #check: Check = async () => true;
 
-    onDoubt(check: Check): Doubter {
+    onReview(check: Check): Registration {
       this.#check = check;
-      return { doubt: () => void (this.doubts += 1), forget: () => undefined };
+      return { recheck: () => void (this.rechecks += 1), forget: () => undefined };
     }
 
-    check(doubt: Doubt = 'unchanged'): Promise<boolean> {
-      return this.#check(doubt, new AbortController().signal);
+    check(review: RulesReview = 'unchanged'): Promise<boolean> {
+      return this.#check(review, new AbortController().signal);
     }
   }
 
@@ -179,7 +179,7 @@ describe('what runs while it is allowed', () => {
     await settled();
     refuse(denied(403));
     await settled();
-    assert.deepEqual([state.isRunning, state.begun, permissions.doubts], [false, 1, 1]);
+    assert.deepEqual([state.isRunning, state.begun, permissions.rechecks], [false, 1, 1]);
     await permissions.check();
     await settled();
     assert.deepEqual([state.isRunning, state.begun], [true, 2]);

@@ -5,7 +5,8 @@ import { COMPONENT_ACCOUNTS, COMPONENT_PERMISSIONS } from '../../../../manifests
 import { rbacManifests } from '../../../../manifests/objects/rbac.ts';
 import { clusterRoles } from '../../../support/worlds/cluster-roles.ts';
 import {
-  ALL_COMPONENTS_ACCOUNT, COPIED_SECRET_READER_ROLE, FOLLOWED_READER_ROLE, targetSecretReaderBinding, TARGET_USERS,
+  ALL_COMPONENTS_ACCOUNT, COPIED_SECRET_READER_ROLE, FOLLOWED_READER_ROLE, TARGET_KUBECONFIG_READERS,
+  targetSecretReaderBinding,
 } from '../../../../model/access/component-accounts.ts';
 
 const objects = rbacManifests('ns');
@@ -391,14 +392,13 @@ describe('bindings', () => {
     assert.deepEqual(leases, ['Role isthmus-virtual-node', 'RoleBinding isthmus-virtual-node']);
   });
 
-  it('of a namespace that holds kubeconfigs let the target-using components of the install namespace read Secrets there',
-    () => {
+  it('of a namespace that holds kubeconfigs let components that open these read Secrets there', () => {
     const binding = targetSecretReaderBinding('team-a', 'ns');
     assert.equal(binding.metadata.namespace, 'team-a');
     assert.deepEqual(binding.roleRef, {
       apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'isthmus-target-secret-reader',
     });
-    assert.deepEqual(binding.subjects, [...TARGET_USERS, ALL_COMPONENTS_ACCOUNT].map(
+    assert.deepEqual(binding.subjects, [...TARGET_KUBECONFIG_READERS, ALL_COMPONENTS_ACCOUNT].map(
       (name) => ({ kind: 'ServiceAccount', namespace: 'ns', name }),
     ));
   });

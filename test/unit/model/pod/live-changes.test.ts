@@ -6,7 +6,7 @@ import {
 } from '../../../../api/objects/keys.ts';
 import type { Command } from '../../../../model/objects/plan.ts';
 import {
-  planLiveChanges, readinessConditionsOf, readSentChanges, specChangesOf, specDigests, stateOf, withTakenBack,
+  planLiveChanges, readinessConditionsOf, readSentChanges, specChangesOf, specDigests, stateOf, withReverted,
   writeSentChanges, type LiveChanges,
 } from '../../../../model/pod/live-changes.ts';
 import {
@@ -137,20 +137,20 @@ describe('what is sent', () => {
   });
   it('has the values of now for what was taken back', () => {
     const proxy = aProxy(withSpec(BEFORE));
-    assert.deepEqual(withTakenBack({ images: { side: 'side:9' } }, { images: { app: 'app:7', gone: 'x' } }, proxy), {
+    assert.deepEqual(withReverted({ images: { side: 'side:9' } }, { images: { app: 'app:7', gone: 'x' } }, proxy), {
       images: { app: 'app:1', side: 'side:9' },
     });
     const [asked, now] = [{ requests: { cpu: '2' } }, { requests: { cpu: '1' } }];
-    assert.deepEqual(withTakenBack({}, { podResources: asked }, aProxy(withSpec({ ...BEFORE, resources: now }))), {
+    assert.deepEqual(withReverted({}, { podResources: asked }, aProxy(withSpec({ ...BEFORE, resources: now }))), {
       podResources: now,
     });
     const labels = { role: 'primary', app: null, tier: 'b' };
     const labelled = aProxy(withSpec(BEFORE), withMetadata({ labels: { app: 'web' } }));
-    assert.deepEqual(withTakenBack({ labels: { tier: 'c' } }, { labels }, labelled), {
+    assert.deepEqual(withReverted({ labels: { tier: 'c' } }, { labels }, labelled), {
       labels: { role: null, app: 'web', tier: 'c' },
     });
     const gates = { a: { status: 'True' }, b: { status: 'True' } } as const;
-    assert.deepEqual(withTakenBack({ gates: { b: gates.b } }, { gates }, proxy), {
+    assert.deepEqual(withReverted({ gates: { b: gates.b } }, { gates }, proxy), {
       gates: { a: { status: 'False' }, b: { status: 'True' } },
     });
   });
