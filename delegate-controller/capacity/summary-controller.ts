@@ -39,7 +39,7 @@ const FIELD_MANAGER = 'isthmus-summary';
 const GATHER_MS = 1_300;
 /**
  * How long small changes are collected, in ms; they are looked at again each {@link GATHER_MS}. A source counts its own
- * candidates itself meanwhile, and a burst over ten targets costs one or two writes a target instead of eight.
+ * candidates itself meanwhile. A burst of 200 pods over ten targets costs one or two writes a target instead of four.
  */
 const GATHER_SMALL_MS = 5_200;
 /** Longest interval between two summaries, in ms: the time in the summary is the delegate controller's heartbeat. */
